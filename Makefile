@@ -1,0 +1,60 @@
+# The only door: what CI runs is what you run.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+URL ?=
+JOB ?=
+ARGS ?=
+STAMP := $(VENV)/.installed
+SERVICES := scheduler fetcher parser indexer api
+SOURCES := shared services tests
+
+.DEFAULT_GOAL := help
+.PHONY: help install fmt check test unit contract component e2e chaos crawl up bench docs lock clean
+
+help: ## list what make can do
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+install: $(STAMP) ## create .venv and install Odradek with everything pinned and hashed
+
+$(STAMP): requirements.lock pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+fmt: install ## format and fix what can be fixed
+	$(BIN)/ruff format $(SOURCES)
+	$(BIN)/ruff check --fix $(SOURCES)
+
+check: install ## format, lint, types, layers
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+unit contract component: install ## one layer of the tests
+	$(BIN)/pytest tests/$@
+
+e2e: install ## five processes on Apache Kafka itself
+	$(BIN)/pytest tests/e2e
+
+chaos: install ## kill -9 and worse
+	$(BIN)/pytest tests/chaos
+
+test: install ## everything, under ten minutes on two cores
+	$(BIN)/pytest tests
+
+crawl: install ## crawl a site: make crawl URL=https://… [JOB=job.yaml] [ARGS=--max-pages=100]
+	$(BIN)/odradek crawl $(URL) $(if $(JOB),--job $(JOB)) $(ARGS)
+
+lock: install ## pin every dependency again, with hashes and without index addresses
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+	  --extra embedded --extra parquet --extra dev --prerelease if-necessary-or-explicit pyproject.toml -o requirements.lock
+
+docs: install ## write the generated documents again
+	$(BIN)/python -m odradek.contracts.documents
+
+clean: ## remove .venv and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

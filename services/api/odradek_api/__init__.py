@@ -1,0 +1,1 @@
+"""The api service of Odradek."""

@@ -1,0 +1,1 @@
+"""Decisions of the api: pure, without clock, randomness or I/O."""

@@ -1,0 +1,1 @@
+"""The fetcher service of Odradek."""

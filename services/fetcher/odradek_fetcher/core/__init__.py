@@ -1,0 +1,1 @@
+"""Decisions of the fetcher: pure, without clock, randomness or I/O."""

@@ -1,0 +1,1 @@
+"""The indexer service of Odradek."""

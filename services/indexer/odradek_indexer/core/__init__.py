@@ -1,0 +1,1 @@
+"""Decisions of the indexer: pure, without clock, randomness or I/O."""

@@ -1,0 +1,1 @@
+"""The parser service of Odradek."""

@@ -1,0 +1,1 @@
+"""Decisions of the parser: pure, without clock, randomness or I/O."""

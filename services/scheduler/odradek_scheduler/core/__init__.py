@@ -1,0 +1,1 @@
+"""Decisions of the scheduler: pure, without clock, randomness or I/O."""

@@ -1,0 +1,1 @@
+"""The promise: every URL is accounted for."""
