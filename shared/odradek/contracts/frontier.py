@@ -1,0 +1,213 @@
+"""Facts of the frontier: all that ever changes its state, in one log per partition (design rule A).
+
+A record on the topic `frontier` is a `Batch`: facts for one partition, judged one by one in order. The identity
+of a fact is (offset of its batch, index in it). Times come from the facts, never from a clock.
+Add a fact: also `Fact` below, its fold in the scheduler, a golden file, docs/topics.md (generated).
+"""
+
+from typing import Any
+
+import msgspec
+
+from odradek.contracts.codec import Message
+from odradek.contracts.fetching import Hop
+from odradek.contracts.outcomes import Outcome, Wanted
+
+
+class Discovered(Message, frozen=True, tag_field="fact", tag=True):
+    """A link, seed or redirect target that passed the filters; accepted once per job and run, else a duplicate."""
+
+    job: str
+    url: str
+    fp: str
+    key: str
+    run: int = 1
+    depth: int = 0
+    priority: int = 50
+    seed: bool = False
+    via: str | None = None
+    chain: tuple[Hop, ...] = ()
+    meta: dict[str, Any] | None = None
+
+
+class Fetched(Message, frozen=True, tag_field="fact", tag=True):
+    """An answer (or failure) reached a fetcher: frees the host and informs its pace, changes no URL's state."""
+
+    job: str
+    fp: str
+    key: str
+    run: int = 1
+    attempt: int = msgspec.field(default=0, name="try")
+    kind: str = "page"
+    status: int | None = None
+    reason: str | None = None
+    """Failure class; null when an HTTP answer came."""
+    duration_ms: float = 0.0
+    retry_after_s: float | None = None
+    size_bytes: int = 0
+    at_ms: int = 0
+
+
+class Links(Message, frozen=True):
+    """Links of one page that the parser dropped before Kafka; those it forwarded are counted where they arrive."""
+
+    found: int = 0
+    """Sum of the two below."""
+    duplicates: int = 0
+    refused: dict[str, int] = {}
+    """By refusal reason."""
+
+
+class Parsed(Message, frozen=True, tag_field="fact", tag=True):
+    """The outcome of one try; the first terminal one ends the URL, whatever comes later is late.
+
+    Also sent by whoever dead-letters a request or page (failed: poison), and by the scheduler to itself for what
+    it skips at dispatch (robots, budget_host, trap, host_blocked), so that every outcome has one way in.
+    """
+
+    job: str
+    fp: str
+    key: str
+    outcome: Outcome
+    run: int = 1
+    attempt: int = msgspec.field(default=0, name="try")
+    reason: str | None = None
+    status: int | None = None
+    kept: bool = False
+    """A final 2xx with an accepted content type that is kept: counts for `max_pages`."""
+    retry_in_ms: int | None = None
+    """Failed, and due again so long after `at_ms`; null: terminal."""
+    links: Links = Links()
+    items: int = 0
+    malformed: int = 0
+    """Records that went to dead-letters."""
+    size_bytes: int = 0
+    at_ms: int = 0
+
+
+class RobotsFetched(Message, frozen=True, tag_field="fact", tag=True):
+    """A robots.txt answer for one origin (scheme + host + port), RFC 9309; also frees the host."""
+
+    key: str
+    origin: str
+    """Such as `https://books.example` (default port left out)."""
+    status: int | None = None
+    """Final status after redirects; null when no answer came."""
+    reason: str | None = None
+    text: str | None = None
+    """At most 500 KiB, decoded as UTF-8 with replacement; null unless 2xx."""
+    duration_ms: float = 0.0
+    retry_after_s: float | None = None
+    max_age_s: int | None = None
+    fp: str = ""
+    attempt: int = msgspec.field(default=0, name="try")
+    at_ms: int = 0
+
+
+class JobChanged(Message, frozen=True, tag_field="fact", tag=True):
+    """A job's specification or wanted state, in every partition's own log."""
+
+    job: str
+    version: int
+    epoch: int
+    wanted: Wanted = "running"
+    spec: dict[str, Any] | None = None
+    """The validated specification, secrets still as `${env:NAME}`; null: unchanged."""
+    run: int = 1
+    at_ms: int = 0
+
+
+class HostChanged(Message, frozen=True, tag_field="fact", tag=True):
+    """A person overrides what the fleet does to a host; null fields go back to what was computed."""
+
+    key: str
+    delay_ms: int | None = None
+    concurrency: int | None = None
+    blocked: bool = False
+    clear_back_off: bool = False
+    at_ms: int = 0
+
+
+class RetryAsked(Message, frozen=True, tag_field="fact", tag=True):
+    """Every failed URL of the job in this partition is open again, with the next try."""
+
+    job: str
+    epoch: int
+    reason: str | None = None
+    """Only failures of this reason; null: all."""
+    run: int = 1
+    at_ms: int = 0
+
+
+class Reserve(Message, frozen=True, tag_field="fact", tag=True):
+    """The scheduler wants permits for these URLs (rule F); consuming it makes them holders while permits last."""
+
+    job: str
+    fps: tuple[str, ...]
+    run: int = 1
+
+
+class PermitsReported(Message, frozen=True, tag_field="fact", tag=True):
+    """One partition's state to the job's home partition: absolute, the newest offset wins."""
+
+    job: str
+    partition: int
+    offset: int
+    kept: int
+    returned: int
+    wanted: int
+    """Permits it could use in all: kept + open URLs; equal to kept when it needs none."""
+    run: int = 1
+
+
+class Grant(Message, frozen=True, tag_field="fact", tag=True):
+    """Permits granted to this partition in all so far; the largest wins."""
+
+    job: str
+    granted: int
+    run: int = 1
+
+
+class SkipRest(Message, frozen=True, tag_field="fact", tag=True):
+    """The job has kept `max_pages` pages: all open URLs are skipped (budget_pages). Only the home partition says so."""
+
+    job: str
+    run: int = 1
+    at_ms: int = 0
+
+
+class Merged(Message, frozen=True, tag_field="fact", tag=True):
+    """Small backlog pages of one host become one, kept under this batch's offset."""
+
+    job: str
+    key: str
+    sources: tuple[int, ...]
+    """Batch offsets of the pages that end here."""
+    priority: int = 50
+    run: int = 1
+
+
+class RunDue(Message, frozen=True, tag_field="fact", tag=True):
+    """A recurring job's next run begins."""
+
+    job: str
+    run: int
+    at_ms: int = 0
+
+
+class Ticked(Message, frozen=True, tag_field="fact", tag=True):
+    """Time as a fact, where a decision of the fold needs it."""
+
+    at_ms: int
+
+
+Fact = (
+    Discovered | Fetched | Parsed | RobotsFetched | JobChanged | HostChanged | RetryAsked | Reserve | PermitsReported
+    | Grant | SkipRest | Merged | RunDue | Ticked
+)  # fmt: skip
+
+
+class Batch(Message, frozen=True):
+    """One record on `frontier`: facts of one partition in order."""
+
+    facts: tuple[Fact, ...]

@@ -1,0 +1,133 @@
+"""What is wanted of a job and how far it got: topics `jobs` and `progress`."""
+
+from typing import Any
+
+from odradek.contracts.codec import Message
+from odradek.contracts.outcomes import JobState, Wanted
+
+
+class JobRecord(Message, frozen=True):
+    """Specification, wanted state and epoch; key job id, newest wins. Topic `jobs`; the gateway alone writes it."""
+
+    job: str
+    spec: dict[str, Any]
+    """Validated specification, secrets as `${env:NAME}`."""
+    version: int = 1
+    """Grows by one with each change of this record."""
+    epoch: int = 1
+    """Raised by seeds and retry-failed: an announcement of an older epoch is void."""
+    wanted: Wanted = "running"
+    seeding: tuple[str, ...] = ()
+    """Submissions of seeds not yet acknowledged; while there is one the job cannot complete."""
+    seeded: bool = False
+    """At least one seed was accepted by the gateway."""
+    run: int = 1
+    created_at_ms: int = 0
+    changed_at_ms: int = 0
+    idempotency_key: str | None = None
+    owner: str | None = None
+    """Name of the API key that made it."""
+
+
+class Counters(Message, frozen=True):
+    """The ledger of one job in one partition, or a sum of such (rule C).
+
+    accepted = pending + fetched + not_modified + redirected + skipped + failed
+    links_found = accepted + duplicates + refused
+    """
+
+    accepted: int = 0
+    fetched: int = 0
+    not_modified: int = 0
+    redirected: int = 0
+    skipped: int = 0
+    failed: int = 0
+    links_found: int = 0
+    duplicates: int = 0
+    refused: int = 0
+    late: int = 0
+    retries: int = 0
+    kept: int = 0
+    """Pages kept, the `pages` of a summary."""
+    items: int = 0
+    malformed: int = 0
+    bytes: int = 0
+    pending: int = 0
+    """Counted on its own by the fold, so that the first equation can fail."""
+    reasons: dict[str, dict[str, int]] = {}
+    """{"skipped": {reason: n}, "failed": {…}, "refused": {…}}"""
+
+
+class Recount(Message, frozen=True):
+    """An independent count of `seen` entries by state, made once the partition had caught up."""
+
+    offset: int
+    accepted: int = 0
+    pending: int = 0
+    fetched: int = 0
+    not_modified: int = 0
+    redirected: int = 0
+    skipped: int = 0
+    failed: int = 0
+    at_ms: int = 0
+
+
+class Progress(Message, frozen=True):
+    """One partition's report on one job; key `job:partition`. Leaves only after a flush that covers its offset."""
+
+    job: str
+    partition: int
+    offset: int
+    """The frontier position: all batches below it are folded in (of whatever job)."""
+    epoch: int
+    counters: Counters
+    run: int = 1
+    version: int = 0
+    """Newest job record this partition has folded."""
+    in_flight: int = 0
+    recovering: bool = False
+    """Still replaying: the tables may be ahead of the ledger."""
+    recount: Recount | None = None
+    hosts_open: int = 0
+    """Host queues with something pending."""
+    hosts_waiting: int = 0
+    """Of these, waiting for a delay or back-off."""
+    next_due_ms: int | None = None
+    """Earliest instant at which something can be sent; null: now, or nothing."""
+    limiting: str | None = None
+    """What holds this partition back, in one sentence; null: nothing."""
+    at_ms: int = 0
+
+
+class Reached(Message, frozen=True):
+    """A state that a job has reached; key job id alone, written by the owner of its home partition."""
+
+    job: str
+    state: JobState
+    epoch: int
+    """Void when the job's record has a newer epoch."""
+    run: int = 1
+    started_at_ms: int | None = None
+    at_ms: int = 0
+    indexed_at_ms: int | None = None
+    """When also the indexer had passed the ends of `items` and `logs`; `complete` is announced then."""
+
+
+class HostReport(Message, frozen=True):
+    """What is known of a host; key politeness key. Topic `hosts`."""
+
+    key: str
+    delay_ms: int = 0
+    concurrency: int = 1
+    in_flight: int = 0
+    pending_pages: int = 0
+    back_off_until_ms: int | None = None
+    error_streak: int = 0
+    blocked: bool = False
+    robots: dict[str, str] = {}
+    """Origin to `allowed`, `rules`, `denied` (with reason)."""
+    fetches: int = 0
+    failures: int = 0
+    mean_latency_ms: float | None = None
+    last_fetched_at_ms: int | None = None
+    at_ms: int = 0

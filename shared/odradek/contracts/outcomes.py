@@ -1,0 +1,34 @@
+"""The closed lists of what can become of a URL and why; nothing else is ever reported."""
+
+from typing import Literal, get_args
+
+Outcome = Literal["fetched", "not_modified", "redirected", "skipped", "failed"]
+"""The terminal states of an accepted URL."""
+
+SkipReason = Literal[
+    "robots", "expired", "cancelled", "budget_pages", "budget_host", "content_type", "trap", "host_blocked"
+]
+
+RefusalReason = Literal[
+    "scheme", "scope", "excluded", "extension", "depth", "nofollow", "too_long", "malformed",
+    "private_address", "late",
+]  # fmt: skip
+"""Why a link or seed was never accepted; `late`: it arrived after the job had been cancelled or had expired."""
+
+FailureClass = Literal[
+    "dns", "connect", "tls", "timeout_connect", "timeout_read", "timeout_total", "too_slow", "reset",
+    "protocol", "decode", "bomb", "redirect_limit", "redirect_loop", "soft_blocked", "private_address",
+    "proxy", "robots_unavailable", "poison",
+]  # fmt: skip
+"""Why a fetch failed, apart from `http_NNN` (a final status that is no success)."""
+
+OUTCOMES: tuple[str, ...] = get_args(Outcome)
+SKIP_REASONS: tuple[str, ...] = get_args(SkipReason)
+REFUSAL_REASONS: tuple[str, ...] = get_args(RefusalReason)
+FAILURE_CLASSES: tuple[str, ...] = get_args(FailureClass)
+
+JobState = Literal["waiting", "running", "paused", "complete", "cancelled", "expired", "failed"]
+"""`waiting`: no seed yet, or between runs; `failed`: no page kept and a URL failed, or it cannot run."""
+
+Wanted = Literal["running", "paused", "cancelled", "expired"]
+"""What a person (or the clock) asked of a job."""

@@ -1,0 +1,77 @@
+"""The values between a service and Kafka: a record comes in, stages of sends go out.
+
+A handler never sends. It returns a `Done`; the runner sends stage after stage, each acknowledged by Kafka before
+the next one leaves, and only then counts the record as finished and commits (rule E).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from odradek.contracts.frontier import Fact
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One message as it lies in a partition."""
+
+    topic: str
+    """Full name, prefix included."""
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes], ...] = ()
+    timestamp_ms: int = 0
+
+    def header(self, name: str) -> bytes | None:
+        """The first header of this name, or None."""
+        return next((value for key, value in self.headers if key == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """One message to produce. `topic` is a name of `odradek.topics`, without prefix."""
+
+    topic: str
+    key: str
+    value: bytes | None
+    headers: tuple[tuple[str, bytes], ...] = ()
+    """The schema header is added by the runner."""
+    partition: int | None = None
+    """None: by the key (`odradek.urls.partition_of`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToFrontier:
+    """One fact for the partition that owns a politeness key. The runner packs the facts of a stage into batches."""
+
+    key: str
+    fact: Fact
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Messages that may travel together; all are acknowledged before the next stage leaves."""
+
+    sends: tuple[Send, ...] = ()
+    facts: tuple[ToFrontier, ...] = ()
+    acknowledged: Callable[[], None] | None = None
+    """Called once Kafka has acknowledged the whole stage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A record is handled: these stages, then its offset may be committed."""
+
+    record: Record
+    stages: tuple[Stage, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Poison:
+    """A record that can never be handled: dead letter with this reason, after `stages` (its terminal facts) are out."""
+
+    record: Record
+    reason: str
+    error: str
+    stages: tuple[Stage, ...] = field(default=())
