@@ -38,6 +38,8 @@ class FetchRequest(Message, frozen=True):
     """A seed, or the redirect target of one."""
     via: str | None = None
     """URL of the page where it was found."""
+    site: str | None = None
+    """Scope of the seed it descends from, where the job names no `allowed_domains`: a domain, or one host."""
     chain: tuple[Hop, ...] = ()
     """Redirects that led here, oldest first; at most 10."""
     meta: dict[str, Any] | None = None

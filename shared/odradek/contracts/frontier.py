@@ -26,6 +26,8 @@ class Discovered(Message, frozen=True, tag_field="fact", tag=True):
     priority: int = 50
     seed: bool = False
     via: str | None = None
+    site: str | None = None
+    """Handed on from the seed to all its descendants (see `FetchRequest.site`)."""
     chain: tuple[Hop, ...] = ()
     meta: dict[str, Any] | None = None
 

@@ -1,0 +1,1 @@
+"""The test kit: a site to crawl, a broker in the process, builders of records."""
