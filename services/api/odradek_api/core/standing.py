@@ -1,0 +1,131 @@
+"""Where a job stands: the sum of its partitions' reports. O(partitions) at any backlog."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from odradek.contracts import Counters, JobRecord, JobState, Progress, Reached, Recount
+
+OUTCOME_FIELDS = ("fetched", "not_modified", "redirected", "skipped", "failed")
+COUNTED_FIELDS = ("accepted", "pending", *OUTCOME_FIELDS)
+"""What the ledger and the recount both say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One job as a whole."""
+
+    record: JobRecord
+    reports: tuple[Progress, ...]
+    reached: Reached | None
+
+    @property
+    def counters(self) -> Counters:
+        """The ledger over all partitions."""
+        return total(report.counters for report in self.reports)
+
+    @property
+    def in_flight(self) -> int:
+        """URLs sent to the fetchers and not yet finished; a share of pending."""
+        return sum(report.in_flight for report in self.reports)
+
+    @property
+    def state(self) -> JobState:
+        """What a person would call the job's state now."""
+        return state_of(self.record, self.reached)
+
+
+def total(ledgers: Iterable[Counters]) -> Counters:
+    """The sum of ledgers; the equations hold in it because they hold in each."""
+    numbers: dict[str, int] = {}
+    reasons: dict[str, dict[str, int]] = {"skipped": {}, "failed": {}, "refused": {}}
+    for ledger in ledgers:
+        for name in Counters.__struct_fields__:
+            if name != "reasons":
+                numbers[name] = numbers.get(name, 0) + getattr(ledger, name)
+        for outcome, by_reason in ledger.reasons.items():
+            mine = reasons.setdefault(outcome, {})
+            for reason, count in by_reason.items():
+                mine[reason] = mine.get(reason, 0) + count
+    return Counters(**numbers, reasons=reasons)
+
+
+def state_of(record: JobRecord, reached: Reached | None) -> JobState:
+    """The wanted state decides, then what was reached in this epoch, then whether there is anything to do."""
+    if reached is not None and reached.epoch >= record.epoch and reached.run >= record.run:
+        return reached.state
+    if record.wanted != "running":
+        return record.wanted
+    return "running" if record.seeded or record.seeding else "waiting"
+
+
+def recounted(reports: Iterable[Progress]) -> Counters:
+    """The independent count over all partitions; a partition that never counted adds nothing."""
+    sums = dict.fromkeys(COUNTED_FIELDS, 0)
+    for report in reports:
+        if report.recount is not None:
+            for name in COUNTED_FIELDS:
+                sums[name] += getattr(report.recount, name)
+    return Counters(**sums)
+
+
+def balanced(reports: Iterable[Progress]) -> bool:
+    """Both equations hold and both counts agree, in every partition."""
+    return all(_equations(report.counters) and _agrees(report.counters, report.recount) for report in reports)
+
+
+def _equations(ledger: Counters) -> bool:
+    outcomes = sum(getattr(ledger, name) for name in OUTCOME_FIELDS)
+    return (
+        ledger.accepted == ledger.pending + outcomes
+        and ledger.links_found == ledger.accepted + ledger.duplicates + ledger.refused
+    )
+
+
+def _agrees(ledger: Counters, recount: Recount | None) -> bool:
+    if recount is None:
+        return ledger.accepted == 0
+    return all(getattr(ledger, name) == getattr(recount, name) for name in COUNTED_FIELDS)
+
+
+def audit(standing: Standing) -> dict[str, Any]:
+    """The ledger with its proof, in the shape of design §5."""
+    ledger = standing.counters
+    names = ("accepted", "pending", *OUTCOME_FIELDS, "links_found", "duplicates", "refused", "late")
+    answer: dict[str, Any] = {name: getattr(ledger, name) for name in names}
+    counted = recounted(standing.reports)
+    return answer | {
+        "in_flight": standing.in_flight,
+        "recount": {name: getattr(counted, name) for name in COUNTED_FIELDS},
+        "balanced": balanced(standing.reports),
+        "reasons": ledger.reasons,
+    }
+
+
+def summary(standing: Standing) -> dict[str, Any]:
+    """The counters of the crawl JSON (design §6), without the times that only a caller knows."""
+    ledger = standing.counters
+    return {
+        "job_id": standing.record.job,
+        "state": standing.state,
+        "pages": ledger.kept,
+        "items": ledger.items,
+        "failed": ledger.failed,
+        "skipped": ledger.reasons.get("skipped", {}),
+        "refused": ledger.reasons.get("refused", {}),
+        "links_found": ledger.links_found,
+        "duplicates": ledger.duplicates,
+    }
+
+
+def parse_progress(key: str, value: bytes) -> Progress | Reached:
+    """A record of the topic `progress`: the key tells which of the two it is."""
+    return msgspec.json.decode(value, type=Progress if ":" in key else Reached)
+
+
+def reports_of(job: str, progress: Mapping[str, Progress | Reached], partitions: int) -> tuple[Progress, ...]:
+    """The newest report of every partition that has one."""
+    found = (progress.get(f"{job}:{partition}") for partition in range(partitions))
+    return tuple(report for report in found if isinstance(report, Progress))
