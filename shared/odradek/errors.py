@@ -1,8 +1,8 @@
 """Three fates of trouble; anything else is a bug and crashes.
 
-    UserError           a person did something wrong: one sentence, exit code 2 or 1
-    InfrastructureAway  an engine does not answer: nothing is committed, back off, try again
-    PoisonMessage       this message can never be handled: dead letter, commit, go on
+UserError           a person did something wrong: one sentence, exit code 2 or 1
+InfrastructureAway  an engine does not answer: nothing is committed, back off, try again
+PoisonMessage       this message can never be handled: dead letter, commit, go on
 """
 
 

@@ -15,10 +15,33 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 
-WORDS = (
-    "anvil birch cobalt drift ember fjord gable hazel iris juniper kelp loom mallow nettle onyx pewter quill "
-    "russet sable thyme umber vetch willow yarrow zinc"
-).split()
+WORDS = [
+    "anvil",
+    "birch",
+    "cobalt",
+    "drift",
+    "ember",
+    "fjord",
+    "gable",
+    "hazel",
+    "iris",
+    "juniper",
+    "kelp",
+    "loom",
+    "mallow",
+    "nettle",
+    "onyx",
+    "pewter",
+    "quill",
+    "russet",
+    "sable",
+    "thyme",
+    "umber",
+    "vetch",
+    "willow",
+    "yarrow",
+    "zinc",
+]
 
 ROBOTS = b"User-agent: *\nDisallow:\n"
 
@@ -54,8 +77,7 @@ class Catalogue:
         """The HTML of a page."""
         rng = random.Random(page)
         links = "\n".join(
-            f'<li><a href="{url}">{rng.choice(WORDS)} {place}</a></li>'
-            for place, url in enumerate(self.links(page))
+            f'<li><a href="{url}">{rng.choice(WORDS)} {place}</a></li>' for place, url in enumerate(self.links(page))
         )
         cards = "".join(self._card(page, place, rng) for place in range(self.cards))
         return (
@@ -154,7 +176,12 @@ def _fields(catalogue: Catalogue) -> dict[str, int]:
 
 
 def _response(status: bytes, body: bytes, content_type: bytes) -> bytes:
-    return b"HTTP/1.1 %b\r\nContent-Type: %b\r\nContent-Length: %d\r\n\r\n%b" % (status, content_type, len(body), body)
+    return b"HTTP/1.1 %b\r\nContent-Type: %b\r\nContent-Length: %d\r\n\r\n%b" % (
+        status,
+        content_type,
+        len(body),
+        body,
+    )
 
 
 async def _serve(catalogue: Catalogue, latency_s: float) -> None:

@@ -1,0 +1,1 @@
+"""What every process needs to live: logs, health, signals, supervision."""
