@@ -110,4 +110,4 @@ class LogEvent(Message, frozen=True):
 
 def event_id(job: str, run: int, fingerprint: str, attempt: int, action: str) -> str:
     """The identity of an event: the same fact told twice is one document."""
-    return xxhash.xxh3_128_hexdigest(f"{job}\0{run}\0{fingerprint}\0{attempt}\0{action}")
+    return xxhash.xxh3_128_hexdigest(f"{job}\0{run}\0{fingerprint}\0{attempt}\0{action}".encode())

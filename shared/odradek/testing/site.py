@@ -14,34 +14,12 @@ import signal
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Self
 
-WORDS = [
-    "anvil",
-    "birch",
-    "cobalt",
-    "drift",
-    "ember",
-    "fjord",
-    "gable",
-    "hazel",
-    "iris",
-    "juniper",
-    "kelp",
-    "loom",
-    "mallow",
-    "nettle",
-    "onyx",
-    "pewter",
-    "quill",
-    "russet",
-    "sable",
-    "thyme",
-    "umber",
-    "vetch",
-    "willow",
-    "yarrow",
-    "zinc",
-]
+WORDS = (
+    "anvil birch cobalt drift ember fjord gable hazel iris juniper kelp loom mallow nettle onyx pewter quill "
+    "russet sable thyme umber vetch willow yarrow zinc"
+).split()
 
 ROBOTS = b"User-agent: *\nDisallow:\n"
 
@@ -145,7 +123,7 @@ class Site:
         self.seen = Seen()
         self._servers: list[asyncio.Server] = []
 
-    async def __aenter__(self) -> "Site":
+    async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
         for address in self.catalogue.addresses():
             server = await loop.create_server(lambda: _Connection(self), address, self.catalogue.port, backlog=4096)

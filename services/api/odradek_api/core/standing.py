@@ -49,7 +49,7 @@ def total(ledgers: Iterable[Counters]) -> Counters:
             mine = reasons.setdefault(outcome, {})
             for reason, count in by_reason.items():
                 mine[reason] = mine.get(reason, 0) + count
-    return Counters(**numbers, reasons=reasons)
+    return msgspec.structs.replace(Counters(reasons=reasons), **numbers)
 
 
 def state_of(record: JobRecord, reached: Reached | None) -> JobState:
@@ -68,7 +68,7 @@ def recounted(reports: Iterable[Progress]) -> Counters:
         if report.recount is not None:
             for name in COUNTED_FIELDS:
                 sums[name] += getattr(report.recount, name)
-    return Counters(**sums)
+    return msgspec.structs.replace(Counters(), **sums)
 
 
 def balanced(reports: Iterable[Progress]) -> bool:
