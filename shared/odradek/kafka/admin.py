@@ -1,0 +1,103 @@
+"""Makes the topic table true: creates what is missing, and says what differs."""
+
+import time
+from concurrent.futures import Future
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
+
+from odradek.errors import InfrastructureAway, UserError
+from odradek.kafka.client import connection_config
+from odradek.settings import Settings
+from odradek.topics import TOPICS, Topic
+
+TIMEOUT_S = 20.0
+
+
+def apply_topics(settings: Settings) -> list[str]:
+    """Create the topics that do not exist and wait until every broker knows them; returns the names created.
+
+    Raises:
+        InfrastructureAway: the brokers do not answer.
+        UserError: a topic exists with fewer partitions than the others, or another clean-up policy.
+    """
+    admin = AdminClient(connection_config(settings))
+    existing = _existing(admin)
+    missing = [topic for topic in TOPICS.values() if settings.topic(topic.name) not in existing]
+    if missing:
+        futures = admin.create_topics([_new(topic, settings) for topic in missing], operation_timeout=TIMEOUT_S)
+        for name, future in futures.items():
+            _created(name, future)
+        _wait_known(admin, {settings.topic(topic.name) for topic in missing})
+    differing = differences(settings)
+    if differing:
+        raise UserError(f"Topics differ from what Odradek needs: {'; '.join(differing)}.", exit_code=1)
+    return [settings.topic(topic.name) for topic in missing]
+
+
+def differences(settings: Settings) -> list[str]:
+    """How the topics on the brokers differ from the table, a sentence each; empty: they do not."""
+    admin = AdminClient(connection_config(settings))
+    existing = _existing(admin)
+    found = [f"{settings.topic(name)} is missing" for name in TOPICS if settings.topic(name) not in existing]
+    present = [topic for topic in TOPICS.values() if settings.topic(topic.name) in existing]
+    keyed = {existing[settings.topic(topic.name)] for topic in present if topic.partitions is None}
+    if len(keyed) > 1:
+        counts = ", ".join(
+            f"{settings.topic(topic.name)} {existing[settings.topic(topic.name)]}"
+            for topic in present
+            if topic.partitions is None
+        )
+        found.append(f"partition counts are not the same ({counts})")
+    return found + _differing_configs(admin, settings, present)
+
+
+def _existing(admin: AdminClient) -> dict[str, int]:
+    try:
+        topics = admin.list_topics(timeout=TIMEOUT_S).topics
+    except KafkaException as error:
+        raise InfrastructureAway(f"Kafka does not answer: {error}") from error
+    return {name: len(topic.partitions) for name, topic in topics.items()}
+
+
+def _new(topic: Topic, settings: Settings) -> NewTopic:
+    return NewTopic(
+        settings.topic(topic.name),
+        num_partitions=topic.partitions or settings.partitions,
+        replication_factor=settings.replication,
+        config=topic.config(),
+    )
+
+
+def _created(name: str, future: "Future[None]") -> None:
+    try:
+        future.result(timeout=TIMEOUT_S)
+    except KafkaException as error:
+        if error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
+            return
+        raise InfrastructureAway(f"the topic {name} cannot be created: {error.args[0].str()}") from error
+
+
+def _wait_known(admin: AdminClient, names: set[str]) -> None:
+    deadline = time.monotonic() + TIMEOUT_S
+    while time.monotonic() < deadline:
+        topics = admin.list_topics(timeout=TIMEOUT_S).topics
+        led = {n for n in names if n in topics and all(p.leader >= 0 for p in topics[n].partitions.values())}
+        if led == names:
+            return
+        time.sleep(0.05)
+    raise InfrastructureAway("the brokers do not announce the topics just created")
+
+
+def _differing_configs(admin: AdminClient, settings: Settings, topics: list[Topic]) -> list[str]:
+    resources = {ConfigResource(ResourceType.TOPIC, settings.topic(topic.name)): topic for topic in topics}
+    if not resources:
+        return []
+    found = []
+    for resource, future in admin.describe_configs(list(resources)).items():
+        entries = future.result(timeout=TIMEOUT_S)
+        for name, wanted in resources[resource].config().items():
+            have = entries[name].value
+            if name in ("cleanup.policy", "max.message.bytes") and have != wanted:
+                found.append(f"{resource.name} has {name}={have} where {wanted} is needed")
+    return found
