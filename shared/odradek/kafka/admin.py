@@ -4,7 +4,12 @@ import time
 from concurrent.futures import Future
 
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs re-export without saying so
+    AdminClient,
+    ConfigResource,
+    NewTopic,
+    ResourceType,
+)
 
 from odradek.errors import InfrastructureAway, UserError
 from odradek.kafka.client import connection_config
