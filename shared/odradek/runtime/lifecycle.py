@@ -1,0 +1,32 @@
+"""Starting and stopping a service: signals only set an event; a second one ends the process at once."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+log = structlog.get_logger()
+
+
+def run_until_stopped(main: Callable[[asyncio.Event], Awaitable[None]]) -> int:
+    """Run `main(stop)` on a new event loop until it returns; SIGTERM and SIGINT set `stop`. Returns the exit code."""
+    return asyncio.run(_run(main))
+
+
+async def _run(main: Callable[[asyncio.Event], Awaitable[None]]) -> int:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def asked(number: signal.Signals) -> None:
+        if stop.is_set():
+            os._exit(128 + number)
+        log.info("stopping", signal=number.name)
+        stop.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, asked, number)
+    await main(stop)
+    log.info("stopped")
+    return 0
