@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from ipaddress import ip_address
-from urllib.parse import unquote_to_bytes
+from itertools import product
+from string import ascii_letters, digits, hexdigits
 
 import ada_url
 import tldextract
@@ -21,9 +22,12 @@ RULES_VERSION = 1
 MAX_URL_LENGTH = 2083
 """Characters; longer ones are refused (`too_long`), as browsers and most crawlers do."""
 
-UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_UNRESERVED = frozenset(ascii_letters + digits + "-._~")
 """RFC 3986 section 2.3: an escape of one of these means the character itself."""
-
+_ESCAPES = {
+    pair: chr(int(pair, 16)) if chr(int(pair, 16)) in _UNRESERVED else "%" + pair.upper()
+    for pair in map("".join, product(hexdigits, repeat=2))
+}
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _suffixes = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
 
@@ -47,7 +51,9 @@ class CrawlUrl:
     key: str
     """Politeness key."""
     host: str
+    """Lower case, punycode, without trailing dot; IPv6 in brackets."""
     port: int
+    """The scheme's own when the URL names none."""
     scheme: str
 
 
@@ -59,11 +65,9 @@ def identify(
 ) -> CrawlUrl | RefusalReason:
     """The URL with canonical form, fingerprint and politeness key, or why it cannot be crawled.
 
-    Refused: `scheme` (not http or https), `malformed` (does not parse, no host, or carries user:password),
-    `too_long`.
+    Refused: `scheme` (not http or https), `malformed` (does not parse, its host has an empty last label, or it carries
+    user:password), `too_long` (above `MAX_URL_LENGTH` without its fragment).
     """
-    if len(url) > MAX_URL_LENGTH:
-        return "too_long"
     try:
         href = ada_url.normalize_url(url)
     except ValueError:
@@ -75,32 +79,41 @@ def identify_normalised(
     href: str, rules: UrlRules = DEFAULT_RULES, *, method: str = "GET", body: bytes | None = None
 ) -> CrawlUrl | RefusalReason:
     """As `identify`, for what `join` gave: already serialised by the WHATWG rules, so that slicing is exact."""
-    scheme, colon, rest = href.partition("://")
+    scheme, colon, _ = href.partition("://")
     if not colon or scheme not in _DEFAULT_PORTS:
         return "scheme"
-    if len(href) > MAX_URL_LENGTH:
+    whole = href.partition("#")[0]
+    if len(whole) > MAX_URL_LENGTH:
         return "too_long"
-    whole, _, _ = href.partition("#")
-    rest = whole[len(scheme) + 3 :]
-    authority, _, tail = rest.partition("/")
-    if "@" in authority:
+    authority, _, tail = whole[len(scheme) + 3 :].partition("/")
+    place = _place(scheme, authority)
+    if place is None:
         return "malformed"
-    host, port = _split_authority(authority, scheme)
-    if not host:
-        return "malformed"
+    host, port, key, root = place
     path, _, query = tail.partition("?")
     if "%" in path:
         path = _settle_escapes(path)
-    shown = host if port == _DEFAULT_PORTS[scheme] else f"{host}:{port}"
-    canonical = f"{scheme}://{shown}/{path}{_canonical_query(query, rules) if query else ''}"
-    return CrawlUrl(whole, canonical, fingerprint(canonical, method, body), politeness_key(host), host, port, scheme)
+    canonical = f"{root}/{path}{_canonical_query(query, rules)}" if query else f"{root}/{path}"
+    return CrawlUrl(whole, canonical, fingerprint(canonical, method, body), key, host, port, scheme)
 
 
-def _split_authority(authority: str, scheme: str) -> tuple[str, int]:
-    host, colon, port = authority.rpartition(":")
+@lru_cache(maxsize=100_000)
+def _place(scheme: str, authority: str) -> tuple[str, int, str, str] | None:
+    """Host, port, politeness key and origin; None when it is no place to crawl."""
+    if "@" in authority:
+        return None
+    name, colon, number = authority.rpartition(":")
     if not colon or authority.endswith("]"):
-        return authority.rstrip("."), _DEFAULT_PORTS[scheme]
-    return host.rstrip("."), int(port)
+        name, number = authority, ""
+    host = name.removesuffix(".")
+    if not host or host.endswith("."):
+        return None
+    port = int(number or _DEFAULT_PORTS[scheme])
+    return host, port, politeness_key(host), _origin(scheme, host, port)
+
+
+def _origin(scheme: str, host: str, port: int) -> str:
+    return f"{scheme}://{host}" if port == _DEFAULT_PORTS[scheme] else f"{scheme}://{host}:{port}"
 
 
 def fingerprint(canonical: str, method: str = "GET", body: bytes | None = None) -> str:
@@ -130,13 +143,12 @@ def politeness_key(host: str) -> str:
     found = _suffixes(host)
     if not found.suffix:
         return ".".join(host.split(".")[-2:])
-    return found.top_domain_under_public_suffix or host
+    return f"{found.domain}.{found.suffix}" if found.domain else host
 
 
 def origin(url: CrawlUrl) -> str:
     """Scheme, host and port (default port left out): what a robots.txt speaks for (RFC 9309 section 2.3)."""
-    shown = "" if url.port == _DEFAULT_PORTS[url.scheme] else f":{url.port}"
-    return f"{url.scheme}://{url.host}{shown}"
+    return _origin(url.scheme, url.host, url.port)
 
 
 def partition_of(key: str, partitions: int) -> int:
@@ -155,28 +167,28 @@ def _is_address(host: str) -> bool:
 
 
 def _settle_escapes(text: str) -> str:
-    """Escapes in upper case; those of unreserved characters decoded."""
-    parts = text.split("%")
-    settled = [parts[0]]
-    for part in parts[1:]:
-        code = part[:2]
-        if len(code) == 2 and all(c in "0123456789abcdefABCDEF" for c in code):  # noqa: PLR2004  (an escape is %XX)
-            byte = unquote_to_bytes("%" + code)[0]
-            settled.append((chr(byte) if byte in UNRESERVED else f"%{code.upper()}") + part[2:])
-        else:
-            settled.append("%" + part)
-    return "".join(settled)
+    """Escapes in upper case, those of unreserved characters decoded, and a bare `%` escaped.
+
+    Were a bare `%` left alone, `%%34%31` would become `%41`, which means something else.
+    """
+    head, *parts = text.split("%")
+    return head + "".join([_ESCAPES.get(part[:2], "%25" + part[:2]) + part[2:] for part in parts])
 
 
 def _canonical_query(query: str, rules: UrlRules) -> str:
     if "%" in query:
         query = _settle_escapes(query)
     pairs = [pair for pair in query.split("&") if pair]
-    if rules.drop_query_parameters:
-        pairs = [pair for pair in pairs if not _dropped(pair.split("=", 1)[0], rules.drop_query_parameters)]
-    if rules.sort_query:
-        pairs.sort(key=lambda pair: pair.split("=", 1)[0])
+    patterns = rules.drop_query_parameters
+    if patterns:
+        pairs = [pair for pair in pairs if not _dropped(_name(pair), patterns)]
+    if rules.sort_query and len(pairs) > 1:
+        pairs.sort(key=_name)
     return "?" + "&".join(pairs) if pairs else ""
+
+
+def _name(pair: str) -> str:
+    return pair.partition("=")[0]
 
 
 @lru_cache(maxsize=10_000)
