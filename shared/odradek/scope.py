@@ -7,8 +7,8 @@ from odradek.urls import CrawlUrl, politeness_key
 
 DENIED_EXTENSIONS = frozenset(
     (
-        "7z aac ai apk avi avif bin bmp bz2 class css csv deb dmg doc docx eot eps epub exe flac flv gif gz ico img iso "
-        "jar jpeg jpg js m4a m4v map mid mjs mkv mov mp3 mp4 mpeg mpg msi odp ods odt ogg ogv otf pdf png ppt pptx ps "
+        "7z aac ai apk avi avif bin bmp bz2 class css csv deb dmg doc docx eot eps epub exe flac flv gif gz ico img "
+        "iso jar jpeg jpg js m4a m4v map mid mjs mkv mov mp3 mp4 mpeg mpg msi odp ods odt ogg ogv otf pdf png ppt pptx ps "
         "psd rar rpm svg svgz swf tar tgz tif tiff torrent ttf wasm wav webm webp wmv woff woff2 xls xlsx xz zip zst"
     ).split()
 )

@@ -84,8 +84,8 @@ def _verify(found: list[Path]) -> None:
     wrong = sorted(name for name in {*wanted, *have} if wanted.get(name) != have.get(name))
     if wrong:
         raise UserError(
-            f"The download of Apache Kafka is not what it should be ({', '.join(wrong)}); delete {found[0].parent.parent} "
-            "and try again.",
+            f"The download of Apache Kafka is not what it should be ({', '.join(wrong)}); "
+            f"delete {found[0].parent.parent} and try again.",
             exit_code=1,
         )
 

@@ -177,7 +177,10 @@ class Intake:
         if marks:
             offsets = [TopicPartition(self._topic, partition, mark) for partition, mark in marks.items()]
             try:
-                consumer.commit(offsets=offsets, asynchronous=not wait)
+                if wait:
+                    consumer.commit(offsets=offsets, asynchronous=False)
+                else:
+                    consumer.commit(offsets=offsets, asynchronous=True)
             except KafkaException as error:
                 log.warning("commit_refused", topic=self._topic, error=str(error))
 
@@ -188,7 +191,7 @@ class Intake:
             self._changed.wait_for(lambda: not any(part in partitions for part, _ in self._sizes), timeout=left)
         self._commit(consumer, wait=True)
 
-    def _assign(self, consumer: Consumer, parts: list[TopicPartition]) -> None:
+    def _assign(self, _consumer: Consumer, parts: list[TopicPartition]) -> None:
         log.info("partitions_assigned", topic=self._topic, partitions=[part.partition for part in parts])
         self.assigned = True
 
@@ -199,7 +202,7 @@ class Intake:
             self._drain(consumer, gone)
             self._forget(gone)
 
-    def _lose(self, consumer: Consumer, parts: list[TopicPartition]) -> None:
+    def _lose(self, _consumer: Consumer, parts: list[TopicPartition]) -> None:
         gone = {part.partition for part in parts}
         log.warning("partitions_lost", topic=self._topic, partitions=sorted(gone))
         self._forget(gone)

@@ -40,6 +40,7 @@ class Runner:
         """Records settled so far."""
         self.away: str | None = None
         """What the handler is waiting for, in the engine's own words; None: nothing."""
+        self._tasks: set[asyncio.Task[None]] = set()
         self._inbox: asyncio.Queue[list[Record]] = asyncio.Queue()
         self._results: asyncio.Queue[Result] = asyncio.Queue()
         self.intake = Intake(settings, service, topic, window, self._inbox.put_nowait)
@@ -59,7 +60,9 @@ class Runner:
                 for record in await self._inbox.get():
                     await slots.acquire()
                     if self.intake.wanted(record):
-                        group.create_task(one(record))
+                        task = group.create_task(one(record))
+                        self._tasks.add(task)
+                        task.add_done_callback(self._tasks.discard)
                     else:
                         slots.release()
 
@@ -88,12 +91,11 @@ class Runner:
         async with asyncio.TaskGroup() as group:
             work = [group.create_task(self._forever(feed, group)), group.create_task(self._settle())]
             stopping = group.create_task(stop.wait())
-            await asyncio.wait(
-                {stopping, *work, asyncio.ensure_future(self.intake.stopped())}, return_when="FIRST_COMPLETED"
-            )
+            left = asyncio.ensure_future(self.intake.stopped())
+            await asyncio.wait({stopping, left}, return_when=asyncio.FIRST_COMPLETED)
             self.intake.stop()
-            await self.intake.stopped()
-            for task in (stopping, *work):
+            await left
+            for task in (stopping, *work, *self._tasks):
                 task.cancel()
 
     @staticmethod
@@ -128,7 +130,7 @@ class Runner:
             self.finished += len(results)
 
     async def _send_stages(self, results: list[Result]) -> None:
-        for number in range(max(len(result.stages) for result in results)):
+        for number in range(max((len(result.stages) for result in results), default=0)):
             stages = [result.stages[number] for result in results if number < len(result.stages)]
             sends = [send for stage in stages for send in stage.sends]
             await self.producer.send(sends, [fact for stage in stages for fact in stage.facts])

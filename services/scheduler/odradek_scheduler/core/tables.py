@@ -1,0 +1,26 @@
+"""The four tables of one frontier partition, as bytes: a cache of the fold of its log (rule A)."""
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple, Protocol
+
+TableName = Literal["seen", "backlog", "hosts", "ledger"]
+TABLE_NAMES: tuple[TableName, ...] = ("seen", "backlog", "hosts", "ledger")
+
+
+class Tables(Protocol):
+    """State of ONE partition. What `put` wrote is visible to the next `get`."""
+
+    def get(self, table: TableName, key: bytes) -> bytes | None:
+        """The value of a key, or None."""
+
+    def scan(self, table: TableName, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Keys that begin with `prefix`, in order, with their values."""
+
+
+class Write(NamedTuple):
+    """One change of a table; `offset` is the frontier offset it carries, also when it is a tombstone (value None)."""
+
+    table: TableName
+    key: bytes
+    value: bytes | None
+    offset: int
