@@ -1,0 +1,35 @@
+"""Errors as problem documents, RFC 9457: what is wrong, in one sentence, and which fields."""
+
+from typing import Any
+
+
+class Problem(Exception):  # noqa: N818  (RFC 9457 calls it a problem)
+    """Ends a request with this status and document."""
+
+    def __init__(self, status: int, title: str, detail: str, **members: Any) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.title = title
+        self.detail = detail
+        self.members = members
+
+    def document(self, instance: str) -> dict[str, Any]:
+        """The JSON body; `instance` is the request's path."""
+        known = {"type": "about:blank", "title": self.title, "status": self.status, "detail": self.detail}
+        return known | {"instance": instance} | self.members
+
+
+def no_such_job(job: str) -> Problem:
+    """404 for a job id nobody knows."""
+    return Problem(404, "No such job", f"There is no job {job!r}; GET /v1/jobs lists those that exist.")
+
+
+def finished_for_good(job: str, state: str) -> Problem:
+    """409 for a job that cannot be reopened."""
+    return Problem(409, "Job is over", f"Job {job!r} is {state}; submit a new job instead.")
+
+
+def wrong_fields(fields: list[dict[str, str]]) -> Problem:
+    """422 that names every wrong field."""
+    first = fields[0]
+    return Problem(422, "Not a valid job", f"{first['field']}: {first['message']}", errors=fields)

@@ -1,0 +1,153 @@
+"""Seeds in and verdicts out: each line becomes a fact for the frontier, or a reason why not."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+from pydantic import ValidationError
+
+from odradek.addresses import host_refusal
+from odradek.contracts import Discovered, JobRecord
+from odradek.kafka.records import ToFrontier
+from odradek.scope import Scope, site_of
+from odradek.specification import JobSpecification, Seed
+from odradek.urls import UrlRules, identify
+
+REJECTIONS_SHOWN = 1000
+EXPLANATIONS = {
+    "scheme": "only http and https are crawled",
+    "malformed": "this is not a URL, or it carries user:password",
+    "too_long": "longer than 2,083 characters",
+    "private_address": "this is a private network; allow it with --allow-private-networks or "
+    "ODRADEK_ALLOW_PRIVATE_NETWORKS=1",
+    "scope": "outside the job's allowed_domains",
+    "excluded": "matches scope.exclude",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A seed that was not taken; lines count from 1."""
+
+    line: int
+    url: str
+    reason: str
+
+    def sentence(self) -> str:
+        """For a person."""
+        return f"{self.url}: {EXPLANATIONS.get(self.reason, self.reason)}"
+
+
+@dataclass(slots=True)
+class Verdicts:
+    """What became of a submission."""
+
+    received: int = 0
+    """Seeds taken."""
+    rejected_total: int = 0
+    rejected: list[Rejection] = field(default_factory=list)
+    """The first 1,000."""
+
+    def refuse(self, rejection: Rejection) -> None:
+        """Count a rejection, and keep it while there is room."""
+        self.rejected_total += 1
+        if len(self.rejected) < REJECTIONS_SHOWN:
+            self.rejected.append(rejection)
+
+    def answer(self) -> dict[str, Any]:
+        """The body of a 202."""
+        shown = [{"line": each.line, "url": each.url, "reason": each.reason} for each in self.rejected]
+        return {"received": self.received, "rejected": shown, "rejected_total": self.rejected_total}
+
+
+class SeedJudge:
+    """Judges the seeds of one job as the rest of the crawl would."""
+
+    def __init__(self, record: JobRecord, *, allow_private: bool) -> None:
+        self._record = record
+        self._spec = JobSpecification.from_wire(record.spec)
+        rules = self._spec.scope
+        self._rules = UrlRules(rules.drop_query_parameters, rules.sort_query)
+        self._scope = Scope(self._spec)
+        self._allow_private = allow_private
+
+    def judge(self, seed: Seed) -> ToFrontier | str:
+        """The fact for the frontier, or the reason of the refusal."""
+        fetch = self._spec.fetch
+        found = identify(
+            seed.url.strip(), self._rules, method=fetch.method, body=fetch.body.encode() if fetch.body else None
+        )
+        if isinstance(found, str):
+            return found
+        if not self._allow_private and host_refusal(found.host):
+            return "private_address"
+        site = site_of(found)
+        refusal = self._scope.refusal(found, depth=seed.depth, site=site, seed=True)
+        if refusal is not None:
+            return refusal
+        fact = Discovered(
+            job=self._record.job,
+            run=self._record.run,
+            url=found.url,
+            fp=found.fp,
+            key=found.key,
+            depth=seed.depth,
+            priority=self._spec.priority if seed.priority is None else seed.priority,
+            seed=True,
+            site=None if self._spec.scope.allowed_domains is not None else site,
+            meta=seed.meta,
+        )
+        return ToFrontier(found.key, fact)
+
+    def judge_all(self, seeds: Iterable[tuple[int, Seed | str]], verdicts: Verdicts) -> list[ToFrontier]:
+        """Facts of those taken; the others are counted. A str in place of a seed is a line that is none."""
+        facts = []
+        for line, seed in seeds:
+            judged = "malformed" if isinstance(seed, str) else self.judge(seed)
+            if isinstance(judged, str):
+                verdicts.refuse(Rejection(line, seed if isinstance(seed, str) else seed.url, judged))
+            else:
+                verdicts.received += 1
+                facts.append(judged)
+        return facts
+
+
+def read_lines(lines: Iterable[str], content_type: str, first_line: int = 1) -> Iterator[tuple[int, Seed | str]]:
+    """Seeds of text (one URL a line), NDJSON or CSV (url first, or a header row) with their line numbers."""
+    for number, line in enumerate(lines, first_line):
+        text = line.strip().lstrip("\ufeff")
+        if not text or text.startswith("#"):
+            continue
+        if content_type == "application/x-ndjson":
+            yield number, _from_json(text)
+        elif content_type == "text/csv":
+            row = next(csv.reader(io.StringIO(text)), [])
+            if row and row[0].strip().lower() != "url":
+                yield number, Seed(url=row[0].strip())
+        else:
+            yield number, Seed(url=text)
+
+
+def from_values(values: list[Any]) -> Iterator[tuple[int, Seed | str]]:
+    """Seeds of a JSON list: strings, or objects with url, priority, depth, meta."""
+    for number, value in enumerate(values, 1):
+        yield number, _from_value(value)
+
+
+def _from_json(text: str) -> Seed | str:
+    try:
+        return _from_value(msgspec.json.decode(text))
+    except msgspec.DecodeError:
+        return text[:2083]
+
+
+def _from_value(value: Any) -> Seed | str:
+    if isinstance(value, str):
+        return Seed(url=value)
+    try:
+        return Seed.model_validate(value)
+    except ValidationError:
+        return str(value)[:2083]
