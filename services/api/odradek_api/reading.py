@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pymongo
+from elastic_transport.client_utils import DEFAULT
 from elasticsearch import ApiError, Elasticsearch, TransportError
 from pymongo.errors import PyMongoError
 
@@ -24,12 +25,12 @@ class Reader:
             settings.mongodb_url.get_secret_value(), serverSelectionTimeoutMS=3000, tz_aware=True
         )
         key = settings.elasticsearch_api_key
-        trust = {"ca_certs": str(settings.elasticsearch_ca)} if settings.elasticsearch_ca else {}
+        authority = settings.elasticsearch_ca
         self._search = Elasticsearch(
             settings.elasticsearch_url,
             api_key=key.get_secret_value() if key is not None else None,
+            ca_certs=str(authority) if authority is not None else DEFAULT,
             request_timeout=10,
-            **trust,
         )
 
     @property
