@@ -1,18 +1,25 @@
 """The job specification: its fields, how it is read, and what is said when it is wrong."""
 
-from odradek.specification.extraction import ExtractRule, FieldRule
-from odradek.specification.files import load_job_file, parse_yaml, problems, validated
-from odradek.specification.model import Fetch, JobSpecification, Politeness, ScopeRules, Seed
+from odradek.specification.diagnosis import problems, validated
+from odradek.specification.extraction import ExtractRule, FieldRule, ValueType
+from odradek.specification.fetch import MAX_BODY_BYTES, Auth, Fetch
+from odradek.specification.files import load_job_file, parse_yaml
+from odradek.specification.model import Archive, JobSpecification, Politeness, Schedule, ScopeRules, Seed
 from odradek.specification.units import duration_s, size_bytes
 
 __all__ = [
+    "MAX_BODY_BYTES",
+    "Archive",
+    "Auth",
     "ExtractRule",
     "Fetch",
     "FieldRule",
     "JobSpecification",
     "Politeness",
+    "Schedule",
     "ScopeRules",
     "Seed",
+    "ValueType",
     "duration_s",
     "load_job_file",
     "parse_yaml",

@@ -1,51 +1,72 @@
 """The rules of `extract`: one page becomes many records, declaratively (design §4)."""
 
+import re
 from typing import Annotated, Any, Literal
 
 import jmespath
+import soupsieve
+from babel.core import Locale, UnknownLocaleError
 from lxml import etree
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
+from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
-from odradek.patterns import compile_pattern
+from odradek.specification.parts import Pattern, Strict
 
 ValueType = Literal["text", "integer", "decimal", "boolean", "url", "datetime", "html"]
+_MAX_LENGTH = 4_000
+_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+_PSEUDO = re.compile(r"::(text\b|attr\s*\()")
 
 
-def _pattern(text: str) -> str:
-    compile_pattern(text)
-    return text
+def _bounded(text: str) -> str:
+    if not 0 < len(text.strip()) <= _MAX_LENGTH:
+        raise ValueError(f"must have 1 to {_MAX_LENGTH:,} characters")
+    return text.strip()
 
 
 def _css(text: str) -> str:
-    if "::" in text:
+    text = _bounded(text)
+    if _PSEUDO.search(_QUOTED.sub("", text)):
         raise ValueError(f"{text!r}: ::text and ::attr() are not CSS; text is the default, an attribute is `attr:`")
+    try:
+        soupsieve.compile(text)
+    except (soupsieve.SelectorSyntaxError, NotImplementedError, RecursionError) as error:
+        if not _lexbor_reads(text):
+            raise ValueError(f"{text!r} is not a CSS selector: {str(error).splitlines()[0]}") from None
     return text
+
+
+def _lexbor_reads(text: str) -> bool:
+    """True for what only this engine knows, such as `:lexbor-contains()`."""
+    try:
+        LexborHTMLParser("<p>").css(text)
+    except SelectolaxError:
+        return False
+    return True
 
 
 def _xpath(text: str) -> str:
     try:
-        etree.XPath(text)
-    except etree.XPathSyntaxError as error:
+        etree.XPath(_bounded(text))
+    except etree.XPathError as error:
         raise ValueError(f"{text!r} is not an XPath: {error}") from None
-    return text
+    return text.strip()
 
 
 def _jmespath(text: str) -> str:
     try:
-        jmespath.compile(text)
-    except jmespath.exceptions.ParseError as error:
-        raise ValueError(f"{text!r} is not a JMESPath: {error}") from None
-    return text
+        jmespath.compile(_bounded(text))
+    except (jmespath.exceptions.JMESPathError, RecursionError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"{text!r} is not a JMESPath: {reason}") from None
+    return text.strip()
 
 
-Pattern = Annotated[str, AfterValidator(_pattern)]
-"""A regular expression in RE2 syntax, searched for: linear time, whatever the page says."""
-
-
-class Strict(BaseModel):
-    """Unknown fields are refused by name."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+def _locale(text: str) -> str:
+    try:
+        return str(Locale.parse(text.replace("-", "_")))
+    except (UnknownLocaleError, ValueError):
+        raise ValueError(f"{text!r} is not a known locale; write one such as de_DE") from None
 
 
 class FieldRule(Strict):
@@ -72,7 +93,7 @@ class FieldRule(Strict):
     @model_validator(mode="after")
     def _one_source(self) -> "FieldRule":
         if sum(source is not None for source in (self.css, self.xpath, self.json_)) != 1:
-            raise ValueError("a field needs exactly one of css, xpath or json")
+            raise ValueError("needs exactly one of css, xpath or json")
         return self
 
 
@@ -88,15 +109,17 @@ class ExtractRule(Strict):
     """One record for every match; null: one for the page."""
     key: tuple[str, ...] = ()
     """Fields that identify a record; empty: URL and position."""
-    locale: str | None = None
+    locale: Annotated[str, AfterValidator(_locale)] | None = None
     """For numbers and dates, such as de_DE."""
     fields: dict[str, FieldRule] = {}
 
     @model_validator(mode="after")
     def _sound(self) -> "ExtractRule":
         if self.builtin is None and not self.fields:
-            raise ValueError(f"rule {self.type!r} has neither fields nor builtin")
+            raise ValueError(f"the rule {self.type!r} has neither fields nor builtin")
+        if self.builtin is not None and (self.fields or self.each is not None or self.key):
+            raise ValueError(f"the rule {self.type!r} is builtin: it has no each, key or fields of its own")
         for name in self.key:
             if name not in self.fields:
-                raise ValueError(f"rule {self.type!r} has the key {name!r}, which is none of its fields")
+                raise ValueError(f"the rule {self.type!r} has the key {name!r}, which is none of its fields")
         return self

@@ -1,48 +1,58 @@
 """The job specification, design §4: what a person asks of a crawl, with every default."""
 
 import re
+from datetime import datetime
 from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
-from odradek.specification.extraction import ExtractRule, Pattern, Strict
-from odradek.specification.units import Duration, Size
+from odradek.specification.extraction import ExtractRule
+from odradek.specification.fetch import Fetch
+from odradek.specification.parts import Domain, Patterns, Strict, WebUrl
+from odradek.specification.units import Duration, Expiry
+from odradek.urls import CrawlUrl, UrlRules, identify
 
-MAX_BODY_BYTES = 15 * 1024 * 1024
-ACCEPTED_TYPES = (
-    "text/html", "application/xhtml+xml", "application/xml", "text/xml", "application/json",
-    "application/rss+xml", "application/atom+xml",
-)  # fmt: skip
-_DOMAIN = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s/:@?#]+)(:\d{1,5})?\Z")
+_CRON = re.compile(
+    r"\s*(@(yearly|annually|monthly|weekly|daily|hourly)|[\d*/,A-Za-z?L#W-]+(\s+[\d*/,A-Za-z?L#W-]+){4})\s*\Z"
+)
+_CLOCK = re.compile(r"([01]?\d|2[0-3]):[0-5]\d\Z")
+_PLUGIN = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*\Z")
 
 
 class Seed(Strict):
     """Where a crawl starts."""
 
-    url: str
+    url: WebUrl
     priority: int | None = Field(default=None, ge=0, le=100)
     """Null: the job's."""
     depth: int = Field(default=0, ge=0)
     meta: dict[str, Any] | None = None
+    """Handed through to its items and logs, beside the job's own."""
 
 
-def _domain(text: str) -> str:
-    if not _DOMAIN.match(text):
-        raise ValueError(f"{text!r} is not a host; write books.example or books.example:8080, without scheme or path")
-    return text.lower().rstrip(".")
+def _extensions(value: Any) -> Any:
+    if value == "default":
+        return value
+    if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
+        raise ValueError("must be the word default, or a list of extensions such as [pdf, zip]")
+    return tuple(each.strip().lstrip(".").lower() for each in value)
 
 
 class ScopeRules(Strict):
     """Which URLs belong to the crawl."""
 
-    allowed_domains: tuple[Annotated[str, AfterValidator(_domain)], ...] | None = None
+    allowed_domains: tuple[Domain, ...] | None = None
     """A host and its subdomains; null: per seed its registered domain (if the seed is that domain or its www), else
     its host; an IP address means itself."""
     subdomains: bool = True
-    include: tuple[Pattern, ...] = ()
-    exclude: tuple[Pattern, ...] = ()
+    include: Patterns = ()
+    exclude: Patterns = ()
     """Wins over include."""
-    deny_extensions: Literal["default"] | tuple[str, ...] = "default"
+    deny_extensions: Annotated[
+        Literal["default"] | tuple[str, ...],
+        BeforeValidator(_extensions),
+    ] = "default"
     max_depth: int | None = Field(default=None, ge=0)
     max_pages: int | None = Field(default=None, ge=1)
     """Exact over the cluster: never more pages kept, and reached if that many exist."""
@@ -51,6 +61,11 @@ class ScopeRules(Strict):
     sitemaps: bool = True
     drop_query_parameters: tuple[str, ...] = ("utm_*", "gclid", "fbclid")
     sort_query: bool = True
+
+    @property
+    def url_rules(self) -> UrlRules:
+        """What the job changes about the key of its URLs."""
+        return UrlRules(self.drop_query_parameters, self.sort_query)
 
 
 class Politeness(Strict):
@@ -64,74 +79,81 @@ class Politeness(Strict):
     """What a crawl-delay of robots.txt is clamped to."""
 
 
-class Auth(Strict):
-    """Credentials for the site, as `${env:NAME}`; resolved in the fetcher, redacted everywhere."""
-
-    basic: str | None = None
-    """user:password"""
-    bearer: str | None = None
-
-
-class Fetch(Strict):
-    """How a URL is asked for."""
-
-    method: Literal["GET", "POST", "HEAD"] = "GET"
-    body: str | None = None
-    user_agent: str | None = None
-    user_agents: tuple[str, ...] = ()
-    headers: dict[str, str] = {}
-    cookies: dict[str, str] = {}
-    auth: Auth | None = None
-    proxies: tuple[str, ...] = ()
-    http2: bool = True
-    verify_tls: bool = True
-    timeout: Duration = 30.0
-    """Total; connect 10 s, read 15 s."""
-    max_bytes: Annotated[Size, Field(ge=1, le=MAX_BODY_BYTES)] = 8 * 1024 * 1024
-    retries: int = Field(default=3, ge=0, le=20)
-    accept: tuple[str, ...] = ACCEPTED_TYPES
+def _zone(text: str) -> str:
+    try:
+        ZoneInfo(text)
+    except (KeyError, ValueError, OSError):
+        raise ValueError(f"{text!r} is not a time zone; write one such as Europe/Berlin or UTC") from None
+    return text
 
 
 class Schedule(Strict):
     """When a recurring job runs."""
 
-    every: Duration | None = None
+    every: Annotated[Duration, Field(gt=0)] | None = None
     cron: str | None = None
+    """Five fields: minute, hour, day, month, weekday."""
     fresh_by: str | None = None
-    timezone: str = "UTC"
+    """A time of day, HH:MM, at which results are to be fresh."""
+    timezone: Annotated[str, AfterValidator(_zone)] = "UTC"
 
     @model_validator(mode="after")
     def _one(self) -> "Schedule":
         if sum(way is not None for way in (self.every, self.cron, self.fresh_by)) != 1:
-            raise ValueError("a schedule needs exactly one of every, cron or fresh_by")
+            raise ValueError("needs exactly one of every, cron or fresh_by")
+        if self.cron is not None and not _CRON.match(self.cron):
+            raise ValueError(f"{self.cron!r} is not a cron line; it has five fields, such as 0 6 * * 1")
+        if self.fresh_by is not None and not _CLOCK.match(self.fresh_by):
+            raise ValueError(f'{self.fresh_by!r} is not a time of day; write it as "08:00"')
         return self
 
 
 class Archive(Strict):
     """Where pages are kept."""
 
-    warc: str
+    warc: str = Field(min_length=1)
+    """A folder, or s3://bucket/prefix."""
+
+
+def _plugin(text: str) -> str:
+    if not _PLUGIN.match(text):
+        raise ValueError(f"{text!r} is not a plugin; write package.module:function")
+    return text
 
 
 class JobSpecification(Strict):
     """A crawl, as a YAML file or JSON body. Unknown fields are refused by name."""
 
-    name: str | None = Field(default=None, max_length=200)
+    name: str | None = Field(default=None, min_length=1, max_length=200)
+    """Null: the first seed's host."""
     seeds: tuple[Seed, ...] = ()
     scope: ScopeRules = ScopeRules()
     strategy: Literal["breadth_first", "depth_first"] = "breadth_first"
     priority: int = Field(default=50, ge=0, le=100)
-    expires: str | float | None = None
+    """Higher first."""
+    expires: Expiry | None = None
     """Duration from acceptance, or an ISO time."""
     politeness: Politeness = Politeness()
     fetch: Fetch = Fetch()
     extract: tuple[ExtractRule, ...] | None = None
     """Null: one record of type `page` for each page kept; []: none."""
-    plugins: tuple[str, ...] = ()
+    plugins: tuple[Annotated[str, AfterValidator(_plugin)], ...] = ()
     meta: dict[str, Any] = {}
+    """Handed through to every item and log."""
     schedule: Schedule | None = None
-    webhooks: tuple[str, ...] = ()
+    webhooks: tuple[WebUrl, ...] = ()
     archive: Archive | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_by_its_first_seed(cls, values: Any) -> Any:
+        if not isinstance(values, dict) or values.get("name") is not None:
+            return values
+        seeds = values.get("seeds")
+        first = seeds[0] if isinstance(seeds, list | tuple) and seeds else None
+        url = first.get("url") if isinstance(first, dict) else first
+        found = identify(url) if isinstance(url, str) else None
+        return {**values, "name": found.host[:200]} if isinstance(found, CrawlUrl) else values
 
     @field_validator("seeds", mode="before")
     @classmethod
@@ -149,6 +171,14 @@ class JobSpecification(Strict):
                 raise ValueError(f"two rules have the type {name!r}; a type is unique in a job")
         return rules
 
+    def expires_at_ms(self, accepted_at_ms: int) -> int | None:
+        """The instant at which a job accepted then expires, in milliseconds since 1970; null: never."""
+        if self.expires is None:
+            return None
+        if isinstance(self.expires, str):
+            return int(datetime.fromisoformat(self.expires).timestamp() * 1000)
+        return accepted_at_ms + int(self.expires * 1000)
+
     def to_wire(self) -> dict[str, Any]:
         """As JSON-able values, for `JobRecord.spec` and `JobChanged.spec`; only what differs from the defaults."""
         return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
@@ -157,3 +187,12 @@ class JobSpecification(Strict):
     def from_wire(cls, spec: dict[str, Any]) -> "JobSpecification":
         """The specification in a message."""
         return cls.model_validate(spec)
+
+    @classmethod
+    def parse(cls, values: dict[str, Any]) -> "JobSpecification":
+        """The specification that a person gave.
+
+        Raises:
+            pydantic.ValidationError: see `problems`; `validated` raises a UserError instead.
+        """
+        return cls.model_validate(values)
