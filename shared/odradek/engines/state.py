@@ -63,8 +63,8 @@ class StateFolder:
         free = space.f_bavail * space.f_frsize
         if free < LEAST_FREE_BYTES:
             raise UserError(
-                f"The state folder {self.path} has only {free // 2**20} MiB free and needs {LEAST_FREE_BYTES // 2**20}; "
-                "free space or choose another with --state.",
+                f"The state folder {self.path} has only {free // 2**20} MiB free and needs "
+                f"{LEAST_FREE_BYTES // 2**20}; free space or choose another with --state.",
                 exit_code=1,
             )
 

@@ -1,0 +1,248 @@
+"""`odradek crawl`: a whole crawl on this machine with embedded engines, from one command."""
+
+import asyncio
+import hashlib
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from odradek.cli.presenting import Presenter
+from odradek.cli.rest import Rest
+from odradek.cli.writing import check_output, write_items
+from odradek.engines.stack import Stack, StackOptions
+from odradek.engines.state import StateFolder
+from odradek.errors import InfrastructureAway, UserError
+from odradek.runtime.supervisor import Happened
+from odradek.specification import JobSpecification, load_job_file, validated
+
+POLL_S = 0.2
+DRAIN_S = 40.0
+FINAL_STATES = ("complete", "failed", "cancelled", "expired")
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crawl:
+    """One run of the command, as asked for."""
+
+    spec: JobSpecification
+    output: Path
+    state: Path
+    fetchers: int
+    environ: Mapping[str, str]
+    as_json: bool
+    overrides: Mapping[str, str]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(crawl)
+
+
+def crawl(  # noqa: PLR0913, PLR0917  (the options of design §6)
+    urls: Annotated[list[str] | None, typer.Argument(metavar="[URL]...", help="Where to start.")] = None,
+    job: Annotated[Path | None, typer.Option(help="Job specification, YAML.")] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="items.jsonl, .csv or .parquet")] = Path("items.jsonl"),
+    max_pages: Annotated[int | None, typer.Option(min=1, help="Keep at most so many pages.")] = None,
+    max_depth: Annotated[int | None, typer.Option(min=0, help="Follow links so many steps from a seed.")] = None,
+    delay: Annotated[str | None, typer.Option(help="Between two fetches of a host, such as 500ms.")] = None,
+    allow_private_networks: Annotated[  # noqa: FBT002
+        bool, typer.Option("--allow-private-networks", help="Also crawl addresses that are not public.")
+    ] = False,
+    fetchers: Annotated[int, typer.Option(min=1, max=64, help="Fetcher processes.")] = 1,
+    state: Annotated[Path | None, typer.Option(help="Folder that a crawl resumes from.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,  # noqa: FBT002
+) -> None:
+    """Crawl a site to its end on this machine and write its items; the same command again resumes or reports."""
+    values = load_job_file(job) if job is not None else {}
+    spec = validated(_with_flags(values, urls or [], max_pages, max_depth, delay), str(job or "command line"))
+    if not spec.seeds:
+        raise UserError("Nothing to crawl: give at least one URL, or a job file with seeds.")
+    check_output(output)
+    digest = hashlib.sha256(json.dumps(spec.to_wire(), sort_keys=True).encode()).hexdigest()
+    asked = Crawl(
+        spec=spec,
+        output=output,
+        state=state or Path(".odradek") / digest[:16],
+        fetchers=fetchers,
+        environ=os.environ,
+        as_json=as_json,
+        overrides={"ODRADEK_ALLOW_PRIVATE_NETWORKS": "1"} if allow_private_networks else {},
+    )
+    with StateFolder(asked.state) as folder:
+        sys.exit(asyncio.run(_Run(asked, folder.path, digest).whole()))
+
+
+def _with_flags(
+    values: dict[str, Any], urls: list[str], max_pages: int | None, max_depth: int | None, delay: str | None
+) -> dict[str, Any]:
+    """Flag over file: URLs are added to the file's seeds."""
+    merged = dict(values)
+    if urls:
+        merged["seeds"] = [*(values.get("seeds") or []), *urls]
+    for section, name, value in (
+        ("scope", "max_pages", max_pages),
+        ("scope", "max_depth", max_depth),
+        ("politeness", "delay", delay),
+    ):
+        if value is not None:
+            merged[section] = {**(merged.get(section) or {}), name: value}
+    return merged
+
+
+class _Run:
+    """From an empty machine to the summary."""
+
+    def __init__(self, asked: Crawl, folder: Path, digest: str) -> None:
+        self._asked, self._digest = asked, digest
+        self._note = folder / "crawl.json"
+        self._show = Presenter(quiet=asked.as_json)
+        self._begun = time.monotonic()
+        options = StackOptions(folder=folder, environ=asked.environ, fetchers=asked.fetchers, overrides=asked.overrides)
+        self._stack = Stack(options, self._show.say, self._told)
+        self._stop = asyncio.Event()
+        self._dead: dict[str, float] = {}
+
+    async def whole(self) -> int:
+        """Run it; returns the exit code."""
+        known = self._known()
+        if known.get("result") is not None:
+            self._finish(known["result"], str(self._asked.output) if self._asked.output.exists() else None)
+            return _exit_code(known["result"])
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._interrupted)
+        try:
+            self._show.say("Starting Kafka, the stores and the services")
+            await self._until_interrupted(self._stack.start())
+            if self._stop.is_set():
+                return INTERRUPTED
+            split = ", ".join(f"{name.removesuffix('_s')} {seconds} s" for name, seconds in self._stack.split.items())
+            self._show.say(f"Started: {split}")
+            with Rest(self._stack.api_url) as rest:
+                return await self._crawl(rest, known.get("job_id"))
+        finally:
+            self._show.end()
+            await self._stack.stop()
+
+    async def _crawl(self, rest: Rest, job: str | None) -> int:
+        job = await asyncio.to_thread(self._submit, rest, job)
+        accepted, startup_s = time.monotonic(), round(time.monotonic() - self._begun, 1)
+        standing = await self._watch(rest, job, accepted)
+        if standing["state"] not in FINAL_STATES:
+            standing = await self._drain(rest, job)
+        result = await asyncio.to_thread(self._result, rest, job, standing, startup_s, accepted)
+        self._show.end()
+        if standing["state"] not in FINAL_STATES:
+            self._finish(result, None)
+            return INTERRUPTED
+        with rest.lines(f"/v1/jobs/{job}/export") as lines:
+            write_items(self._asked.output, lines)
+        self._remember(job_id=job, result=result)
+        self._finish(result, str(self._asked.output))
+        return _exit_code(result)
+
+    def _submit(self, rest: Rest, job: str | None) -> str:
+        if job is None:
+            job = str(rest.post("/v1/jobs", self._asked.spec.to_wire())["job_id"])
+            self._remember(job_id=job)
+        elif rest.get(f"/v1/jobs/{job}")["state"] == "paused":
+            rest.post(f"/v1/jobs/{job}/resume")
+            self._show.say(f"Resuming job {job}")
+        return job
+
+    async def _watch(self, rest: Rest, job: str, accepted: float) -> Any:
+        first_page: float | None = None
+        while True:
+            try:
+                standing = await asyncio.to_thread(rest.get, f"/v1/jobs/{job}")
+            except InfrastructureAway as error:
+                self._show.say(str(error))
+                await asyncio.sleep(POLL_S)
+                continue
+            if first_page is None and standing["pages"] > 0:
+                first_page = time.monotonic()
+                self._show.say(
+                    f"First page {first_page - accepted:.1f} s after the job was accepted, "
+                    f"{first_page - self._begun:.1f} s after the command"
+                )
+            self._show.progress(standing)
+            if standing["state"] in FINAL_STATES or self._stop.is_set():
+                return standing
+            await self._until_interrupted(asyncio.sleep(POLL_S))
+
+    async def _drain(self, rest: Rest, job: str) -> Any:
+        self._show.end()
+        self._show.say("Pausing: what is in flight is finished first (Ctrl-C again to stop at once)")
+        standing = await asyncio.to_thread(rest.post, f"/v1/jobs/{job}/pause")
+        deadline = time.monotonic() + DRAIN_S
+        quiet = 0
+        while quiet < 3 and time.monotonic() < deadline:  # noqa: PLR2004  (three readings in a row)
+            await asyncio.sleep(POLL_S)
+            standing = await asyncio.to_thread(rest.get, f"/v1/jobs/{job}")
+            quiet = quiet + 1 if standing["in_flight"] == 0 else 0
+        return standing
+
+    def _result(self, rest: Rest, job: str, standing: Any, startup_s: float, accepted: float) -> dict[str, Any]:
+        names = ("job_id", "state", "pages", "items", "failed", "skipped", "refused", "links_found", "duplicates")
+        times = {"startup_s": startup_s, "duration_s": round(time.monotonic() - accepted, 1)}
+        return {name: standing[name] for name in names} | times | {"audit": rest.get(f"/v1/jobs/{job}/audit")}
+
+    def _finish(self, result: dict[str, Any], output: str | None) -> None:
+        if self._asked.as_json:
+            print(json.dumps(result))  # noqa: T201  (the command's output)
+        self._show.summary(result, output)
+
+    def _known(self) -> dict[str, Any]:
+        try:
+            known: dict[str, Any] = json.loads(self._note.read_text())
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError):
+            raise UserError(f"{self._note} is damaged; choose another folder with --state.", exit_code=1) from None
+        if known["digest"] != self._digest:
+            raise UserError(
+                f"The state folder {self._asked.state} belongs to another specification; choose another with --state "
+                "or give the same specification."
+            )
+        return known
+
+    def _remember(self, **values: Any) -> None:
+        part = self._note.with_suffix(".part")
+        part.write_text(json.dumps({"digest": self._digest, **values}))
+        part.replace(self._note)
+
+    def _interrupted(self) -> None:
+        if self._stop.is_set():
+            os._exit(INTERRUPTED)
+        self._stop.set()
+
+    async def _until_interrupted(self, work: Any) -> None:
+        task = asyncio.ensure_future(work)
+        stopping = asyncio.ensure_future(self._stop.wait())
+        await asyncio.wait({task, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if task.done():
+            task.result()
+        else:
+            task.cancel()
+
+    def _told(self, happened: Happened) -> None:
+        if happened.event == "died":
+            self._dead[happened.name] = happened.at_s
+            self._show.say(f"{happened.name} died ({happened.detail}); starting it again")
+        elif happened.event == "ready" and happened.name in self._dead:
+            took = happened.at_s - self._dead.pop(happened.name)
+            self._show.say(f"{happened.name} is back after {took:.1f} s")
+
+
+def _exit_code(result: dict[str, Any]) -> int:
+    return 0 if result["state"] == "complete" and result["audit"]["balanced"] else 1

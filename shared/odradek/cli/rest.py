@@ -1,0 +1,74 @@
+"""The gateway from a command: requests, and its problem documents as one sentence."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from odradek.errors import InfrastructureAway, UserError
+
+
+class Rest:
+    """A client of one gateway."""
+
+    def __init__(self, url: str, key: str | None = None) -> None:
+        headers = {"X-API-Key": key} if key else {}
+        self._client = httpx.Client(base_url=url, headers=headers, timeout=60, trust_env=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+
+    def get(self, path: str, **parameters: Any) -> Any:
+        """The JSON of a GET.
+
+        Raises:
+            UserError: the gateway says what is wrong.
+            InfrastructureAway: it does not answer.
+        """
+        given = {name: value for name, value in parameters.items() if value is not None}
+        return self._json("GET", path, params=given)
+
+    def post(self, path: str, body: Any = None, **parameters: Any) -> Any:
+        """The JSON of a POST; raises as `get`."""
+        given = {name: value for name, value in parameters.items() if value is not None}
+        return (
+            self._json("POST", path, json=body, params=given)
+            if body is not None
+            else self._json("POST", path, params=given)
+        )
+
+    def patch(self, path: str, body: Any) -> Any:
+        """The JSON of a PATCH; raises as `get`."""
+        return self._json("PATCH", path, json=body)
+
+    @contextmanager
+    def lines(self, path: str, **parameters: Any) -> Iterator[Iterator[str]]:
+        """The lines of a streamed answer."""
+        with self._client.stream("GET", path, params=parameters) as response:
+            if not response.is_success:
+                response.read()
+                raise UserError(_sentence(response), exit_code=1)
+            yield response.iter_lines()
+
+    def _json(self, method: str, path: str, **options: Any) -> Any:
+        try:
+            response = self._client.request(method, path, **options)
+        except httpx.HTTPError as error:
+            raise InfrastructureAway(f"The gateway at {self._client.base_url} does not answer: {error}") from error
+        if not response.is_success:
+            raise UserError(_sentence(response), exit_code=2 if response.status_code == 422 else 1)  # noqa: PLR2004
+        return response.json()
+
+
+def _sentence(response: httpx.Response) -> str:
+    try:
+        return str(response.json()["detail"])
+    except (ValueError, KeyError, TypeError):
+        return f"The gateway answered {response.status_code}: {response.text[:200]}"

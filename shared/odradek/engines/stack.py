@@ -1,0 +1,146 @@
+"""The whole of Odradek on one machine: engines, topics and services as child processes, all bound to loopback."""
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+
+from odradek.engines.engine import LOOPBACK, Engine, free_port
+from odradek.engines.kafka import kafka_engine
+from odradek.engines.stores import elasticsearch_engine, mongodb_engine
+from odradek.kafka.admin import apply_topics
+from odradek.runtime.supervisor import Child, Happened, Supervisor
+from odradek.settings import Settings
+
+EMBEDDED_LOG_EVENTS = 200_000
+"""Crawl events kept by the embedded search engine: it holds about 5 KB of each in memory."""
+WORKERS = ("scheduler", "fetcher", "parser", "indexer", "api")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StackOptions:
+    """What may differ from one stack to another."""
+
+    folder: Path
+    environ: Mapping[str, str]
+    """Settings of the person, `ODRADEK_…`."""
+    fetchers: int = 1
+    api_port: int = 0
+    """0: any free port."""
+    kafka: str | None = None
+    mongodb: str | None = None
+    elasticsearch: str | None = None
+    """Engines that exist already; None: embedded."""
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    """Settings that win over the person's."""
+
+
+class Stack:
+    """Starts, keeps and stops everything. Times of the start are in `split`, seconds by stage."""
+
+    def __init__(
+        self,
+        options: StackOptions,
+        notice: Callable[[str], None] = lambda _: None,
+        told: Callable[[Happened], None] = lambda _: None,
+    ) -> None:
+        self._options, self._notice = options, notice
+        self.supervisor = Supervisor(options.folder / "logs", told)
+        self.split: dict[str, float] = {}
+        self.env: dict[str, str] = {}
+        self.api_url = ""
+        self._ports: dict[str, int] = {}
+        self._stores: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Everything, in the order of need.
+
+        Raises:
+            UserError: something did not start; its log is quoted.
+        """
+        started = time.monotonic()
+        engines = await asyncio.to_thread(self._engines)
+        self.env = self._environment(engines)
+        kafka = [engine for name, engine in engines.items() if name == "kafka"]
+        stores = [engine for name, engine in engines.items() if name != "kafka"]
+        self._stores = asyncio.create_task(self.supervisor.start(*map(_engine_child, stores)))
+        await self.supervisor.start(*map(_engine_child, kafka))
+        started = self._note("engines_s", started)
+        await asyncio.to_thread(apply_topics, Settings.read(self.env))
+        started = self._note("topics_s", started)
+        await self.supervisor.start(*self._services())
+        await self._stores
+        self._note("services_s", started)
+
+    async def stop(self) -> None:
+        """Services first, so that they can finish; then the engines."""
+        names = [child.name for child in self._services()] if self.env else []
+        if self._stores is not None:
+            self._stores.cancel()
+        await self.supervisor.stop_group(names)
+        await self.supervisor.stop()
+
+    def _note(self, stage: str, since: float) -> float:
+        now = time.monotonic()
+        self.split[stage] = round(now - since, 2)
+        return now
+
+    def _engines(self) -> dict[str, Engine]:
+        folder, options = self._options.folder, self._options
+        engines: dict[str, Engine] = {}
+        if options.kafka is None:
+            engines["kafka"] = kafka_engine(folder / "kafka", self._notice)
+        if options.mongodb is None:
+            engines["mongodb"] = mongodb_engine(folder / "mongodb")
+        if options.elasticsearch is None:
+            engines["elasticsearch"] = elasticsearch_engine(folder / "elasticsearch")
+        return engines
+
+    def _environment(self, engines: Mapping[str, Engine]) -> dict[str, str]:
+        options = self._options
+        api_port = options.api_port or free_port()
+        self.api_url = f"http://{LOOPBACK}:{api_port}"
+        env = {name: value for name, value in options.environ.items() if name.startswith("ODRADEK_")}
+        env |= {
+            "ODRADEK_KAFKA_BOOTSTRAP": options.kafka or engines["kafka"].address,
+            "ODRADEK_MONGODB_URL": options.mongodb or engines["mongodb"].address,
+            "ODRADEK_ELASTICSEARCH_URL": options.elasticsearch or engines["elasticsearch"].address,
+            "ODRADEK_STATE_DIR": str(options.folder / "state"),
+            "ODRADEK_API_HOST": LOOPBACK,
+            "ODRADEK_API_PORT": str(api_port),
+        }
+        if options.elasticsearch is None:
+            env.setdefault("ODRADEK_LOG_EVENTS_MAX", str(EMBEDDED_LOG_EVENTS))
+        return env | dict(options.overrides)
+
+    def _services(self) -> list[Child]:
+        names = [name for name in WORKERS if name != "fetcher"]
+        names += [f"fetcher-{number}" for number in range(self._options.fetchers)]
+        return [self._service(name) for name in names]
+
+    def _service(self, name: str) -> Child:
+        kind = name.partition("-")[0]
+        port = int(self.env["ODRADEK_API_PORT"]) if kind == "api" else self._port_of(name)
+        env = self.env | ({} if kind == "api" else {"ODRADEK_METRICS_PORT": str(port)})
+        command: Sequence[str] = (sys.executable, "-m", "odradek", "service", kind)
+        return Child(name, command, lambda: _is_ready(port), env)
+
+    def _port_of(self, name: str) -> int:
+        if name not in self._ports:
+            self._ports[name] = free_port()
+        return self._ports[name]
+
+
+def _engine_child(engine: Engine) -> Child:
+    return Child(engine.name, engine.command, engine.ready, engine.env, stop_deadline_s=20)
+
+
+def _is_ready(port: int) -> bool:
+    try:
+        return httpx.get(f"http://{LOOPBACK}:{port}/health/ready", timeout=2, trust_env=False).is_success
+    except httpx.HTTPError:
+        return False
