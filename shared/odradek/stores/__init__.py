@@ -1,0 +1,58 @@
+"""What lies in the two stores, by name and shape: written by the indexer, read by the gateway and the command line."""
+
+from odradek.stores.connections import call_search, connect_documents, connect_search
+from odradek.stores.dead_letters import DEAD_LETTERS, dead_letter_document, dead_letter_matches
+from odradek.stores.decimals import decimal128, plain_decimal
+from odradek.stores.events import (
+    EVENT_MAPPINGS,
+    LIFECYCLE_POLICY,
+    LOGS_DATA_STREAM,
+    TEMPLATE,
+    bulk_path,
+    count_path,
+    delete_path,
+    event_template,
+    lifecycle_policy,
+    refresh_path,
+    search_path,
+)
+from odradek.stores.items import (
+    ITEMS,
+    Document,
+    exported_json,
+    exported_line,
+    instant,
+    item_document,
+    items_match,
+    job_range,
+)
+
+__all__ = [
+    "DEAD_LETTERS",
+    "EVENT_MAPPINGS",
+    "ITEMS",
+    "LIFECYCLE_POLICY",
+    "LOGS_DATA_STREAM",
+    "TEMPLATE",
+    "Document",
+    "bulk_path",
+    "call_search",
+    "connect_documents",
+    "connect_search",
+    "count_path",
+    "dead_letter_document",
+    "dead_letter_matches",
+    "decimal128",
+    "delete_path",
+    "event_template",
+    "exported_json",
+    "exported_line",
+    "instant",
+    "item_document",
+    "items_match",
+    "job_range",
+    "lifecycle_policy",
+    "plain_decimal",
+    "refresh_path",
+    "search_path",
+]

@@ -1,0 +1,58 @@
+"""Dead letters in MongoDB: collection `dead_letters`, `_id` = key of the message, so the same poison is one document.
+
+    {_id, reason, error, service, job_id, url, at, source: {topic, partition, offset, key}, letter: {partition, offset},
+     page?, value, size_bytes}
+
+`value` is the untouched message as binary; null when the document would pass MongoDB's 16 MiB: replay then reads it
+from the topic `dead-letters` at `letter`.
+"""
+
+from typing import Any
+
+from bson.datetime_ms import DatetimeMS
+
+from odradek.contracts import PAGE_HEADER
+from odradek.kafka.records import Record
+
+DEAD_LETTERS = "dead_letters"
+"""Name of the collection."""
+
+MAX_VALUE_BYTES = 15 * 1024 * 1024 + 512 * 1024
+
+
+def dead_letter_document(record: Record) -> dict[str, Any]:
+    """The document of one record of the topic `dead-letters`."""
+    words = {name: value.decode(errors="replace") for name, value in record.headers if name != PAGE_HEADER}
+    value, page = record.value, record.header(PAGE_HEADER)
+    size = len(value or b"")
+    document = {
+        "_id": (record.key or b"").decode(errors="replace") or f"{record.topic}-{record.partition}-{record.offset}",
+        "reason": words.get("reason", "unknown"),
+        "error": words.get("error", ""),
+        "service": words.get("service"),
+        "job_id": words.get("job"),
+        "url": words.get("url"),
+        "at": DatetimeMS(_number(words.get("at_ms"), record.timestamp_ms)),
+        "source": {
+            "topic": words.get("source_topic"),
+            "partition": _number(words.get("source_partition"), None),
+            "offset": _number(words.get("source_offset"), None),
+            "key": words.get("source_key"),
+        },
+        "letter": {"partition": record.partition, "offset": record.offset},
+        "value": value if size <= MAX_VALUE_BYTES else None,
+        "size_bytes": size,
+    }
+    return document if page is None else document | {"page": page}
+
+
+def dead_letter_matches(
+    *, reason: str | None = None, job: str | None = None, after: str | None = None
+) -> dict[str, Any]:
+    """A filter for listing; page through by sorting on `_id` and passing the last one as `after`."""
+    wanted: dict[str, Any] = {"reason": reason, "job_id": job, "_id": None if after is None else {"$gt": after}}
+    return {name: value for name, value in wanted.items() if value is not None}
+
+
+def _number(text: str | None, otherwise: Any) -> Any:
+    return int(text) if text is not None and text.isdigit() else otherwise

@@ -1,0 +1,98 @@
+"""Items in MongoDB: collection `items`, one document each, `_id` = item id.
+
+    {_id, type, url, job_id, run, first_seen, last_seen, meta, data, content_hash, change, changed?}
+
+`_id` begins with the job id, so a job is a range of `_id`s and listing it needs no other index. Instants are BSON
+dates, decimals Decimal128. `change` is what the newest run made of the item (new, changed or unchanged), `changed` the
+names of the fields that differed when it last changed.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+from bson.datetime_ms import DatetimeMS
+from bson.decimal128 import Decimal128
+
+from odradek.contracts import Item
+from odradek.stores.decimals import plain_decimal
+
+Document = dict[str, Any]
+
+ITEMS = "items"
+"""Name of the collection."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EXPORTED = ("_id", "type", "url", "job_id", "run", "first_seen", "last_seen", "meta", "data")
+
+
+def item_document(item: Item, data: dict[str, Any], first_seen_ms: int) -> Document:
+    """A new item as it is stored; `data` is its data with decimals as Decimal128."""
+    return {
+        "_id": item.id,
+        "type": item.type,
+        "url": item.url,
+        "job_id": item.job,
+        "run": item.run,
+        "first_seen": DatetimeMS(first_seen_ms),
+        "last_seen": DatetimeMS(item.fetched_at_ms),
+        "meta": item.meta,
+        "data": data,
+        "content_hash": item.content_hash,
+        "change": "new",
+    }
+
+
+def job_range(job: str) -> Document:
+    """A filter for all items of a job: the `_id`s that begin with `job:`."""
+    return {"_id": {"$gte": f"{job}:", "$lt": f"{job};"}}
+
+
+def items_match(
+    job: str, *, kind: str | None = None, after: str | None = None, run: int | None = None, change: str | None = None
+) -> Document:
+    """A filter for items of a job: of one type, after an `_id` (page through by sorting on `_id`), of one run."""
+    found = job_range(job)
+    if after is not None:
+        found["_id"] = {"$gt": after, "$lt": f"{job};"}
+    wanted = {"type": kind, "run": run, "change": change}
+    return found | {name: value for name, value in wanted.items() if value is not None}
+
+
+def instant(value: Any) -> str | None:
+    """An instant of a document as ISO 8601 in UTC with milliseconds; None stays None."""
+    if value is None:
+        return None
+    if isinstance(value, DatetimeMS):
+        value = _EPOCH + timedelta(milliseconds=int(value))
+    elif value.tzinfo is None:
+        value = value.replace(tzinfo=UTC)
+    return str(value.astimezone(UTC).isoformat(timespec="milliseconds")).replace("+00:00", "Z")
+
+
+def exported_line(document: Mapping[str, Any]) -> Document:
+    """A stored item as users get it: the fields of design §6 in their order, decimals as strings again."""
+    return {name: _plain(document.get(name)) for name in _EXPORTED}
+
+
+def exported_json(document: Mapping[str, Any]) -> bytes:
+    """`exported_line` as one JSON line without its newline; faster, as the data is walked once."""
+    return _encoder.encode({name: document.get(name) for name in _EXPORTED})
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, Decimal128 | DatetimeMS | datetime):
+        return _word(value)
+    return value
+
+
+def _word(value: Any) -> str | None:
+    return plain_decimal(value) if isinstance(value, Decimal128) else instant(value)
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_word)
