@@ -4,13 +4,21 @@ import asyncio
 from collections.abc import Iterator
 from typing import Any
 
-import pymongo
-from elastic_transport.client_utils import DEFAULT
-from elasticsearch import ApiError, Elasticsearch, TransportError
+from elasticsearch import ApiError, TransportError
 from pymongo.errors import PyMongoError
 
-from odradek import stores
 from odradek.settings import Settings
+from odradek.stores import (
+    ITEMS,
+    call_search,
+    connect_documents,
+    connect_search,
+    exported_json,
+    exported_line,
+    items_match,
+    job_range,
+    search_path,
+)
 from odradek_api.core.problems import Problem
 
 AWAY = "Store is away"
@@ -21,21 +29,8 @@ class Reader:
     """Queries of the gateway; a store that does not answer is a 503."""
 
     def __init__(self, settings: Settings) -> None:
-        self._mongodb: pymongo.MongoClient[dict[str, Any]] = pymongo.MongoClient(
-            settings.mongodb_url.get_secret_value(), serverSelectionTimeoutMS=3000, tz_aware=True
-        )
-        key = settings.elasticsearch_api_key
-        authority = settings.elasticsearch_ca
-        self._search = Elasticsearch(
-            settings.elasticsearch_url,
-            api_key=key.get_secret_value() if key is not None else None,
-            ca_certs=str(authority) if authority is not None else DEFAULT,
-            request_timeout=10,
-        )
-
-    @property
-    def _items(self) -> Any:
-        return self._mongodb.get_default_database("odradek")[stores.ITEMS]
+        self._documents = connect_documents(settings)
+        self._search = connect_search(settings)
 
     def items_after(self, job: str, after: str | None, limit: int) -> list[dict[str, Any]]:
         """Items of a job in the order of their ids, after `after`.
@@ -43,44 +38,46 @@ class Reader:
         Raises:
             Problem: 503 when MongoDB is away.
         """
-        query = {"_id": {"$gt": after or f"{job}:", "$lt": f"{job};"}}
+        return [exported_line(document) for document in self._page(job, after, limit)]
+
+    def _page(self, job: str, after: str | None, limit: int) -> list[dict[str, Any]]:
         try:
-            found = self._items.find(query).sort("_id", 1).limit(limit)
-            return [stores.exported_line(document) for document in found]
+            return list(self._documents[ITEMS].find(items_match(job, after=after)).sort("_id", 1).limit(limit))
         except PyMongoError as error:
             raise Problem(503, AWAY, f"MongoDB does not answer: {error}") from error
 
     def export(self, job: str) -> Iterator[dict[str, Any]]:
         """Every item of a job, in batches that survive a long download."""
+        for document in self._all(job):
+            yield exported_line(document)
+
+    def export_lines(self, job: str) -> Iterator[bytes]:
+        """Every item of a job as JSON lines."""
+        for document in self._all(job):
+            yield exported_json(document) + b"\n"
+
+    def _all(self, job: str) -> Iterator[dict[str, Any]]:
         after: str | None = None
-        while batch := self.items_after(job, after, EXPORT_BATCH):
+        while batch := self._page(job, after, EXPORT_BATCH):
             yield from batch
             after = batch[-1]["_id"]
 
     def count_items(self, job: str) -> int:
         """Items stored of a job."""
         try:
-            return int(self._items.count_documents({"_id": {"$gt": f"{job}:", "$lt": f"{job};"}}))
+            return int(self._documents[ITEMS].count_documents(job_range(job)))
         except PyMongoError as error:
             raise Problem(503, AWAY, f"MongoDB does not answer: {error}") from error
 
-    def events(self, query: dict[str, Any], limit: int, newest_first: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002
-        """Crawl events that match an Elasticsearch query, with their total."""
-        order = "desc" if newest_first else "asc"
+    def events(self, query: dict[str, Any], limit: int) -> dict[str, Any]:
+        """Crawl events that match an Elasticsearch query, newest first, with their total."""
+        body = {"query": query, "size": limit, "sort": [{"@timestamp": {"order": "desc"}}], "track_total_hits": True}
         try:
-            answer = self._search.search(
-                index=stores.LOGS_DATA_STREAM,
-                query=query,
-                size=limit,
-                sort=[{"@timestamp": {"order": order}}],
-                track_total_hits=True,
-                ignore_unavailable=True,
-            )
+            hits = call_search(self._search, "POST", search_path(), body)["hits"]
         except ApiError as error:
             raise Problem(400, "Query not understood", str(error)[:500]) from error
         except TransportError as error:
             raise Problem(503, AWAY, f"Elasticsearch does not answer: {error}") from error
-        hits = answer["hits"]
         return {"total": hits["total"]["value"], "data": [hit["_source"] for hit in hits["hits"]]}
 
     async def __call__(self, ask: Any, *arguments: Any) -> Any:
@@ -89,5 +86,5 @@ class Reader:
 
     def close(self) -> None:
         """Let the connections go."""
-        self._mongodb.close()
+        self._documents.client.close()
         self._search.close()

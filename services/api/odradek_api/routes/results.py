@@ -42,9 +42,9 @@ async def export(
 ) -> StreamingResponse:
     """Stream every item, also before the job has ended."""
     gateway(request).record(job)
-    lines = reader(request).export(job)
     kind = "application/x-ndjson" if format == "jsonl" else "text/csv"
-    rows = (json.dumps(line, ensure_ascii=False) + "\n" for line in lines) if format == "jsonl" else csv_rows(lines)
+    read = reader(request)
+    rows: Iterator[Any] = read.export_lines(job) if format == "jsonl" else csv_rows(read.export(job))
     headers = {"Content-Disposition": f'attachment; filename="{job}.{format}"'}
     return StreamingResponse(rows, media_type=kind, headers=headers)
 
