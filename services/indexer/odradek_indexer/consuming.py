@@ -1,0 +1,181 @@
+"""Records in, results out, one class for each topic; the stores block, so they are called in threads."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+import structlog
+
+from odradek.contracts import Item, decode, encode
+from odradek.errors import InfrastructureAway
+from odradek.kafka.deadletter import dead_record
+from odradek.kafka.records import Done, Poison, Record, Send, Stage
+from odradek.stores import dead_letter_document
+from odradek.topics import CHANGES, LOGS
+from odradek_indexer import metrics
+from odradek_indexer.core.bulk import bulk_lines
+from odradek_indexer.core.dead_letters import event_of
+from odradek_indexer.core.duplicates import announcement, candidates
+from odradek_indexer.core.job_rules import UNKNOWN, JobRules
+from odradek_indexer.deadletters import DeadLetterStore
+from odradek_indexer.items import ItemStore, Offered, Outcome, Unstorable
+from odradek_indexer.logs import EventIndex
+from odradek_indexer.settings import JOB_PATIENCE_S
+
+SERVICE = "indexer"
+UNDECODABLE = "undecodable"
+UNSTORABLE = "unstorable"
+POLL_S = 0.05
+
+Result = Done | Poison
+log = structlog.get_logger()
+
+
+class Jobs(Protocol):
+    """The rules of the jobs that are known."""
+
+    @property
+    def ready(self) -> bool:
+        """True once all that was there at the start has been read."""
+        ...
+
+    def get(self, key: str) -> JobRules | None:
+        """The rules of one job."""
+        ...
+
+
+class ItemRecords:
+    """Topic `items`: into MongoDB, and to the topic `changes` what somebody waits for."""
+
+    def __init__(self, store: ItemStore, jobs: Jobs, patience_s: float = JOB_PATIENCE_S) -> None:
+        self._store, self._jobs, self._patience_s = store, jobs, patience_s
+        self._gone: set[str] = set()
+
+    async def __call__(self, records: Sequence[Record]) -> list[Result]:
+        """Store the items of these records.
+
+        Raises:
+            InfrastructureAway: MongoDB is away, or the jobs have not been read yet.
+        """
+        decoded = [_item(record) for record in records]
+        items = [each for each in decoded if isinstance(each, Item)]
+        rules = {job: await self._rules(job) for job in {item.job for item in items}}
+        offered = {
+            name: Offered(each, rules[each.item.job].stored_data(each.item.type, each.item.data))
+            for name, each in candidates(items).items()
+        }
+        with metrics.STORE_S.labels("items").time():
+            outcomes = await asyncio.to_thread(self._store.store, offered)
+        _count_items(offered, outcomes)
+        return [
+            each if isinstance(each, Poison) else _stored(record, each, offered[each.id], outcomes[each.id], rules)
+            for record, each in zip(records, decoded, strict=True)
+        ]
+
+    async def _rules(self, job: str) -> JobRules:
+        """A job's record is older than its items; one that does not come has been deleted."""
+        if not self._jobs.ready:
+            raise InfrastructureAway("the topic jobs has not been read to its end yet")
+        deadline = asyncio.get_running_loop().time() + self._patience_s
+        while (rules := self._jobs.get(job)) is None and job not in self._gone:
+            if asyncio.get_running_loop().time() >= deadline:
+                log.warning("items_of_unknown_job", job=job)
+                self._gone.add(job)
+            else:
+                await asyncio.sleep(POLL_S)
+        return rules or UNKNOWN
+
+
+class EventRecords:
+    """Topic `logs`: into Elasticsearch."""
+
+    def __init__(self, index: EventIndex) -> None:
+        self._index = index
+
+    async def __call__(self, records: Sequence[Record]) -> list[Result]:
+        """Store the events of these records.
+
+        Raises:
+            InfrastructureAway: Elasticsearch is away, or refuses some of them for now.
+        """
+        results: dict[int, Result] = {}
+        lines: list[bytes] = []
+        places: list[int] = []
+        for place, record in enumerate(records):
+            try:
+                lines.append(bulk_lines(record.value or b""))
+                places.append(place)
+            except msgspec.DecodeError as error:
+                results[place] = Poison(record, UNDECODABLE, str(error))
+        with metrics.STORE_S.labels("logs").time():
+            there = self._index.there
+            refused = await asyncio.to_thread(self._index.store, lines) if lines else []
+            there = self._index.there - there
+        for refusal in refused:
+            place = places[refusal.place]
+            results[place] = Poison(records[place], UNSTORABLE, refusal.error)
+        metrics.EVENTS.labels("dead").inc(len(results))
+        metrics.EVENTS.labels("there").inc(there)
+        metrics.EVENTS.labels("created").inc(len(records) - len(results) - there)
+        return [results.get(place) or Done(record) for place, record in enumerate(records)]
+
+
+class LetterRecords:
+    """Topic `dead-letters`: into MongoDB, and a crawl event for each, to be found with its URL's other events."""
+
+    def __init__(self, store: DeadLetterStore) -> None:
+        self._store = store
+
+    async def __call__(self, records: Sequence[Record]) -> list[Result]:
+        """Store these dead letters.
+
+        Raises:
+            InfrastructureAway: MongoDB is away.
+        """
+        letters = [dead_letter_document(record) for record in records]
+        with metrics.STORE_S.labels("dead-letters").time():
+            await asyncio.to_thread(self._store.store, letters)
+        results: list[Result] = []
+        for record, letter in zip(records, letters, strict=True):
+            metrics.DEAD_LETTERS.labels(letter["reason"]).inc()
+            event = event_of(letter)
+            send = () if event is None else (Send(LOGS, f"{event.odradek.job_id}{letter['_id']}", encode(event)),)
+            results.append(Done(record, (Stage(sends=send),) if send else ()))
+        return results
+
+
+def _item(record: Record) -> Item | Poison:
+    try:
+        return decode(Item, record.value or b"")
+    except msgspec.DecodeError as error:
+        return Poison(record, UNDECODABLE, str(error))
+
+
+def _stored(record: Record, item: Item, offered: Offered, outcome: Outcome, rules: dict[str, JobRules]) -> Result:
+    """What follows from storing one item; only the record that won in its batch says it."""
+    if offered.candidate.item is not item:
+        return Done(record)
+    if isinstance(outcome, Unstorable):
+        log.warning("item_unstorable", id=item.id, partition=record.partition, offset=record.offset, url=item.url)
+        letter = dead_record(
+            record, value=record.value, reason=UNSTORABLE, error=outcome.error, service=SERVICE, job=item.job,
+            url=item.url,
+        )  # fmt: skip
+        return Done(record, (Stage(sends=(letter,)),))
+    wanted = outcome.change == "changed" or (outcome.change == "new" and rules[item.job].announces_new)
+    if not (wanted and outcome.newest):
+        return Done(record)
+    change = announcement(item, outcome.change, outcome.changed)
+    return Done(record, (Stage(sends=(Send(CHANGES, item.id, encode(change)),)),))
+
+
+def _count_items(offered: dict[str, Offered], outcomes: dict[str, Outcome]) -> None:
+    done = Counter(
+        "dead" if isinstance(each, Unstorable) else each.written if each.newest else "late"
+        for each in outcomes.values()
+    )
+    done["superseded"] = sum(each.candidate.superseded for each in offered.values())
+    for name, count in done.items():
+        metrics.ITEMS.labels(name).inc(count)

@@ -1,0 +1,76 @@
+"""What the indexer must know of a job: which fields are decimals, and whether somebody waits for its changes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from odradek.contracts import JobRecord
+from odradek.stores import decimal128
+
+Data = dict[str, Any]
+Convert = Callable[[Any], Any]
+Fields = dict[str, Convert]
+
+
+@dataclass(frozen=True, slots=True)
+class JobRules:
+    """The rules of one version of a job."""
+
+    decimals: dict[str, Fields]
+    """Item type to its fields that hold decimals, at whatever depth."""
+    announces_new: bool
+    """True for jobs with a schedule: a new item is news only where there is an earlier run to compare with."""
+
+    def stored_data(self, kind: str, data: Data) -> Data:
+        """The data of an item as it is stored: decimals as Decimal128 where they are numbers."""
+        fields = self.decimals.get(kind)
+        return data if fields is None else _convert(fields, data)
+
+
+UNKNOWN = JobRules(decimals={}, announces_new=False)
+"""For items of a job that has been deleted: kept as they came."""
+
+
+def job_rules(record: JobRecord) -> JobRules:
+    """The rules in a job's record."""
+    rules = record.spec.get("extract") or ()
+    found = {rule["type"]: _decimal_fields(rule.get("fields") or {}) for rule in rules}
+    return JobRules(
+        decimals={kind: fields for kind, fields in found.items() if fields},
+        announces_new=record.spec.get("schedule") is not None,
+    )
+
+
+def _decimal_fields(fields: dict[str, Any]) -> Fields:
+    found: Fields = {}
+    for name, rule in fields.items():
+        if rule.get("fields"):
+            below = _decimal_fields(rule["fields"])
+            if below:
+                found[name] = _nested(below)
+        elif rule.get("type") == "decimal":
+            found[name] = _decimal
+    return found
+
+
+def _nested(fields: Fields) -> Convert:
+    def convert(value: Any) -> Any:
+        if isinstance(value, list):
+            return [convert(each) for each in value]
+        return _convert(fields, value) if isinstance(value, dict) else value
+
+    return convert
+
+
+def _convert(fields: Fields, data: Data) -> Data:
+    changed = {name: convert(data[name]) for name, convert in fields.items() if name in data}
+    return data | changed
+
+
+def _decimal(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_decimal(each) for each in value]
+    if not isinstance(value, str):
+        return value
+    number = decimal128(value)
+    return value if number is None else number

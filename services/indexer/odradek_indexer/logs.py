@@ -1,0 +1,140 @@
+"""Crawl events into Elasticsearch: hand-joined bulks of `create` into one data stream; what is there already counts."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import structlog
+from elasticsearch import ApiError, Elasticsearch, TransportError
+
+from odradek.errors import InfrastructureAway
+from odradek.stores import (
+    LIFECYCLE_POLICY,
+    TEMPLATE,
+    bulk_path,
+    call_search,
+    count_path,
+    delete_path,
+    event_template,
+    lifecycle_policy,
+    refresh_path,
+    search_path,
+)
+from odradek_indexer.core.bulk import Refusal, bulks, conflicts, refusals
+from odradek_indexer.core.cap import EventCap
+from odradek_indexer.core.refusals import Fate, fate_in_search
+
+log = structlog.get_logger()
+
+NO_LIFECYCLE = frozenset({400, 404, 405, 501})
+"""What engines answer that have no lifecycle policies."""
+
+SUCCESSES = 300
+
+
+class EventIndex:
+    """The data stream of crawl events. Blocking; one batch at a time."""
+
+    def __init__(self, engine: Elasticsearch, *, retention_days: int, cap: EventCap) -> None:
+        self._engine = engine
+        self._retention_days = retention_days
+        self._cap = cap
+        self._prepared = False
+        self.there = 0
+        """Events that were there already."""
+
+    def store(self, lines: Sequence[bytes]) -> list[Refusal]:
+        """Store a batch; returns those that the engine can never take.
+
+        Raises:
+            InfrastructureAway: not all of it could be stored now; what could be, is, and is told apart next time.
+        """
+        if not self._prepared:
+            self.prepare()
+        hopeless, before = [], 0
+        for part in bulks(lines):
+            hopeless += [Refusal(each.place + before, each.fate, each.error) for each in self._create(part)]
+            before += len(part)
+        if self._cap.due(len(lines)):
+            self._delete_oldest()
+        return hopeless
+
+    def prepare(self) -> None:
+        """Make the index template, and the lifecycle policy where there is none; also after the stream was deleted.
+
+        Raises:
+            InfrastructureAway: the engine does not answer, or does not allow it.
+        """
+        try:
+            lifecycle = self._lifecycle()
+            self._ask("PUT", f"/_index_template/{TEMPLATE}", event_template(lifecycle=lifecycle))
+        except ApiError as error:
+            raise InfrastructureAway(f"Elasticsearch refuses the index template: {error}") from error
+        self._prepared = True
+
+    def _lifecycle(self) -> bool:
+        path = f"/_ilm/policy/{LIFECYCLE_POLICY}"
+        try:
+            self._ask("GET", path)
+        except ApiError as error:
+            if error.meta.status not in NO_LIFECYCLE:
+                raise
+        else:
+            return True
+        try:
+            self._ask("PUT", path, lifecycle_policy(self._retention_days))
+        except ApiError as error:
+            if error.meta.status not in NO_LIFECYCLE:
+                raise
+            log.info("no_lifecycle", reason="this search engine deletes no old events", cap=self._cap.most or None)
+            return False
+        return True
+
+    def _create(self, lines: Sequence[bytes]) -> list[Refusal]:
+        try:
+            answer = self._ask("POST", bulk_path(), b"".join(lines))
+        except ApiError as error:
+            if fate_in_search(error.meta.status) is Fate.hopeless:
+                return self._halved(lines, error)
+            self._prepared = False
+            raise InfrastructureAway(f"Elasticsearch refuses: {error}") from error
+        found = refusals(answer)
+        passing = [each for each in found if each.fate is Fate.again]
+        if passing:
+            self._prepared = False
+            raise InfrastructureAway(f"Elasticsearch refused {len(passing)} events for now: {passing[0].error}")
+        self.there += conflicts(answer)
+        return found
+
+    def _halved(self, lines: Sequence[bytes], error: ApiError) -> list[Refusal]:
+        """What remains of a request that was refused as a whole: too large, or not understood."""
+        if len(lines) == 1:
+            return [Refusal(0, Fate.hopeless, str(error))]
+        middle = len(lines) // 2
+        second = self._create(lines[middle:])
+        return self._create(lines[:middle]) + [Refusal(each.place + middle, each.fate, each.error) for each in second]
+
+    def _delete_oldest(self) -> None:
+        """Delete the oldest events above the cap; those of the same millisecond as the last of them go too."""
+        try:
+            self._ask("POST", refresh_path())
+            excess = self._cap.excess(self._ask("GET", count_path())["count"])
+            if not excess:
+                return
+            last = {"size": 1, "from": excess - 1, "sort": [{"@timestamp": "asc"}], "_source": ["@timestamp"]}
+            hits = self._ask("POST", search_path(), last)["hits"]["hits"]
+            if hits:
+                until = {"query": {"range": {"@timestamp": {"lte": hits[0]["_source"]["@timestamp"]}}}}
+                deleted = self._ask("POST", delete_path(), until).get("deleted")
+                log.info("oldest_events_deleted", deleted=deleted, cap=self._cap.most)
+        except ApiError as error:
+            log.warning("oldest_events_kept", error=str(error))
+
+    def _ask(self, method: str, path: str, body: dict[str, Any] | bytes | None = None) -> Any:
+        try:
+            return call_search(self._engine, method, path, body)
+        except ApiError as error:
+            if error.meta.status < SUCCESSES:
+                raise InfrastructureAway(f"this is not Elasticsearch: {error}") from error
+            raise
+        except TransportError as error:
+            raise InfrastructureAway(f"Elasticsearch does not answer: {error}") from error

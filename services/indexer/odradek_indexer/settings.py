@@ -1,0 +1,24 @@
+"""What the indexer needs beyond the settings that all services share; none of it is read from the environment."""
+
+from dataclasses import dataclass
+
+from odradek.kafka.intake import Window
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """How much of a topic is handled together, and how much may be in hand."""
+
+    batch: int
+    window: Window
+
+
+ITEMS = Share(batch=500, window=Window(2000, 32 * 1024 * 1024))
+LOGS = Share(batch=1000, window=Window(4000, 32 * 1024 * 1024))
+DEAD_LETTERS = Share(batch=50, window=Window(100, 48 * 1024 * 1024))
+
+RETENTION_DAYS = 30
+"""Of the lifecycle policy that is made where there is none; a policy changed in Elasticsearch stays as it is."""
+
+JOB_PATIENCE_S = 2.0
+"""How long the record of an unknown job is waited for; its items are then kept as they came."""
