@@ -18,8 +18,6 @@ DENIED_EXTENSIONS = frozenset(
 )
 """What is hardly ever a page; a job may give a list of its own."""
 
-_CACHE_LIMIT = 50_000
-
 
 def site_of(seed: CrawlUrl) -> str:
     """The scope that a seed opens by itself.
@@ -32,7 +30,8 @@ def site_of(seed: CrawlUrl) -> str:
 class Scope:
     """The filters of one version of a job, compiled once."""
 
-    def __init__(self, spec: JobSpecification) -> None:
+    def __init__(self, spec: JobSpecification, *, hosts_remembered: int = 50_000) -> None:
+        self._hosts_remembered = hosts_remembered
         rules = spec.scope
         self._allowed = None if rules.allowed_domains is None else tuple(map(_split_port, rules.allowed_domains))
         self._subdomains = rules.subdomains
@@ -85,7 +84,7 @@ class Scope:
         asked = (url.host, url.port, site)
         answer = self._hosts.get(asked)
         if answer is None:
-            if len(self._hosts) >= _CACHE_LIMIT:
+            if len(self._hosts) >= self._hosts_remembered:
                 self._hosts.clear()
             answer = self._hosts[asked] = self._judge_host(url, site)
         return answer

@@ -5,6 +5,7 @@ from odradek.specification.extraction import ExtractRule, FieldRule, ValueType
 from odradek.specification.fetch import MAX_BODY_BYTES, Auth, Fetch
 from odradek.specification.files import load_job_file, parse_yaml
 from odradek.specification.model import Archive, JobSpecification, Politeness, Schedule, ScopeRules, Seed
+from odradek.specification.redaction import redacted
 from odradek.specification.units import duration_s, size_bytes
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "load_job_file",
     "parse_yaml",
     "problems",
+    "redacted",
     "size_bytes",
     "validated",
 ]

@@ -38,7 +38,7 @@ for _tag, _form, _first in (
     ("null", r"(?:~|null|Null|NULL|)\Z", ["~", "n", "N", ""]),
     ("bool", r"(?:true|True|TRUE|false|False|FALSE)\Z", list("tTfF")),
     ("int", r"[-+]?(?:0|[1-9][0-9]{0,30})\Z", list("-+0123456789")),
-    ("float", r"[-+]?[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][-+]?[0-9]{1,3})?\Z", list("-+0123456789")),
+    ("float", r"[-+]?(?:0|[1-9][0-9]{0,30})(?:\.[0-9]{1,30})?(?:[eE][-+]?[0-9]{1,3})?\Z", list("-+0123456789")),
     ("merge", r"<<\Z", ["<"]),
 ):
     _JobLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_form), _first)

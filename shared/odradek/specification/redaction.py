@@ -1,0 +1,33 @@
+"""What may be shown of a specification: secrets blotted out, wherever one can stand."""
+
+import re
+from typing import Any
+
+BLOT = "***"
+_REFERENCE = re.compile(r"(?:[\w.@-]+[: ])?\$\{env:\w+\}\Z")
+_SECRET_HEADER = re.compile(r"auth|cookie|token|secret|key|password|credential|session", re.IGNORECASE)
+_CREDENTIALS = re.compile(r"://[^@/\s]+@")
+
+
+def redacted(spec: dict[str, Any]) -> dict[str, Any]:
+    """The specification (`to_wire`) for REST, console, logs and terminal.
+
+    Literal credentials, all cookies, headers that carry secrets and the passwords of proxies become `***`; a reference
+    such as `${env:NAME}` stays, since it gives nothing away.
+    """
+    fetch = dict(spec.get("fetch") or {})
+    if fetch.get("auth"):
+        fetch["auth"] = {kind: _blotted(value) for kind, value in fetch["auth"].items()}
+    if fetch.get("cookies"):
+        fetch["cookies"] = {name: _blotted(value) for name, value in fetch["cookies"].items()}
+    if fetch.get("headers"):
+        fetch["headers"] = {
+            name: _blotted(value) if _SECRET_HEADER.search(name) else value for name, value in fetch["headers"].items()
+        }
+    if fetch.get("proxies"):
+        fetch["proxies"] = [_CREDENTIALS.sub(f"://{BLOT}@", proxy) for proxy in fetch["proxies"]]
+    return {**spec, "fetch": fetch} if fetch else dict(spec)
+
+
+def _blotted(value: Any) -> Any:
+    return value if value is None or _REFERENCE.match(str(value)) else BLOT
