@@ -1,0 +1,73 @@
+"""Sends what is due, when it is due: woken by folded batches and by the clock, never by polling."""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Final
+
+from odradek_scheduler.outbox import Outbox
+from odradek_scheduler.owned import Owned, Ownership, now_ms
+
+IDLE_MS: Final = 1000
+"""Leases and credits are looked at this often at least."""
+PATIENCE_MS: Final = 5
+"""After a round that found nothing although something is due."""
+
+
+class Dispatcher:
+    """All owned partitions share the credits: at most `in_flight` requests of this process are unanswered."""
+
+    def __init__(self, ownership: Ownership, outbox: Outbox, in_flight: int) -> None:
+        self._ownership = ownership
+        self._outbox = outbox
+        self._in_flight = in_flight
+        self._awake = asyncio.Event()
+        self._turn = 0
+        self.sent = 0
+        """Requests sent so far."""
+
+    def wake(self) -> None:
+        """Something has changed: look again."""
+        self._awake.set()
+
+    async def run(self) -> None:
+        """Dispatch for ever."""
+        loop = asyncio.get_running_loop()
+        while True:
+            self._awake.clear()
+            wait_ms = self.round(now_ms())
+            alarm = loop.call_later(wait_ms / 1000, self._awake.set)
+            await self._awake.wait()
+            alarm.cancel()
+            await asyncio.sleep(0)
+
+    def round(self, now: int) -> int:
+        """One look at every partition; returns after how many milliseconds to look again."""
+        due = [owned for owned in self._ownership if owned.core.dispatching]
+        free = self._in_flight - sum(owned.core.outstanding for owned in due)
+        did = False
+        for left, owned in self._in_turn(due, now):
+            sent = self._dispatch(owned, now, -(-free // left) if free > 0 else 0)
+            free -= sent
+            did = did or sent > 0
+        wakes = [wake for owned in due if (wake := owned.core.wake_at_ms(now)) is not None]
+        soonest = min(wakes, default=now + IDLE_MS) - now
+        if soonest > 0:
+            return min(soonest, IDLE_MS)
+        if free <= 0:
+            return IDLE_MS
+        return 0 if did else PATIENCE_MS
+
+    def _in_turn(self, due: list[Owned], now: int) -> Iterable[tuple[int, Owned]]:
+        """Partitions with something due, each round beginning with another; with each, how many are left."""
+        ready = [owned for owned in due if (wake := owned.core.wake_at_ms(now)) is not None and wake <= now]
+        if not ready:
+            return ()
+        self._turn = (self._turn + 1) % len(ready)
+        order = ready[self._turn :] + ready[: self._turn]
+        return ((len(order) - place, owned) for place, owned in enumerate(order))
+
+    def _dispatch(self, owned: Owned, now: int, free: int) -> int:
+        dispatched = owned.core.dispatch(now, free)
+        self._outbox.dispatch(dispatched)
+        self.sent += len(dispatched.requests)
+        return len(dispatched.requests)

@@ -1,0 +1,121 @@
+"""The frontier partitions that this process owns, each with its core; what a rebalance does to them."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import msgspec
+import structlog
+
+from odradek.contracts import Batch, EcsEvent, EcsService, LogEvent, OdradekFields, decode, encode, event_id
+from odradek.kafka.deadletter import dead_letter
+from odradek.kafka.records import Poison, Record, Send
+from odradek.topics import LOGS
+from odradek_scheduler.core.partition import Limits, Partition
+from odradek_scheduler.outbox import Outbox
+from odradek_scheduler.settings import SERVICE
+from odradek_scheduler.tables import FrontierTables
+
+log = structlog.get_logger()
+_EMPTY = Batch(facts=())
+
+
+def now_ms() -> int:
+    """The time, in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+@dataclass(slots=True, eq=False)
+class Owned:
+    """One partition in our hands."""
+
+    number: int
+    core: Partition
+    kept: bool = True
+    """False once it was taken away; whoever still holds this must do nothing with it."""
+
+
+class Ownership:
+    """Which partitions are ours. `steady` is False while a rebalance or recovery runs: then nothing may be sent."""
+
+    def __init__(self, tables: FrontierTables, outbox: Outbox, partitions: int, limits: Limits) -> None:
+        self._tables = tables
+        self._outbox = outbox
+        self._partitions = partitions
+        self._limits = limits
+        self._owned: dict[int, Owned] = {}
+        self._listeners: list[Callable[[], None]] = []
+        self.steady = False
+
+    def on_fold(self, listener: Callable[[], None]) -> None:
+        """Call `listener()` after each batch."""
+        self._listeners.append(listener)
+
+    def __iter__(self) -> Iterator[Owned]:
+        return iter(list(self._owned.values()) if self.steady else ())
+
+    def get(self, partition: int) -> Owned | None:
+        """The partition, if it is ours and steady."""
+        return self._owned.get(partition) if self.steady else None
+
+    def unsettle(self) -> None:
+        """A rebalance begins: keep the memory, do nothing."""
+        self.steady = False
+
+    def settle(self, assigned: set[int]) -> list[Owned]:
+        """Recovery is over: drop what is no longer ours, keep what nobody else has written, load the rest.
+
+        Returns:
+            The partitions that are new, or were somebody else's for a while.
+        """
+        foreign = self._tables.take_foreign()
+        for number in [number for number in self._owned if number not in assigned or number in foreign]:
+            self._owned.pop(number).kept = False
+        new = [self._load(number) for number in sorted(assigned - self._owned.keys())]
+        self.steady = True
+        return new
+
+    def fold(self, record: Record) -> None:
+        """Fold one batch of the log; one that cannot be read is a dead letter and changes nothing (rule M)."""
+        owned = self._owned.get(record.partition)
+        if owned is None or record.offset < owned.core.position:
+            return
+        if 0 < owned.core.position < record.offset:
+            self._outbox.send([_gap(owned, record)])
+        writes = owned.core.fold(self._batch(record), record.offset)
+        self._tables.apply(record.partition, writes, self._outbox.producer)
+        for listener in self._listeners:
+            listener()
+
+    def _batch(self, record: Record) -> Batch:
+        try:
+            return decode(Batch, record.value or b"")
+        except msgspec.DecodeError as error:
+            log.warning("batch_refused", partition=record.partition, offset=record.offset, error=str(error))
+            self._outbox.send([dead_letter(Poison(record, "undecodable", str(error)), SERVICE)])
+            return _EMPTY
+
+    def _load(self, number: int) -> Owned:
+        core = Partition(number, self._partitions, self._tables.of(number), self._limits)
+        core.load()
+        owned = self._owned[number] = Owned(number, core)
+        return owned
+
+
+def _gap(owned: Owned, record: Record) -> Send:
+    """Retention has cut off a piece of the log before it was folded; leases bring the URLs back (rule M)."""
+    at_ms, cut = now_ms(), record.offset - owned.core.position
+    log.error("frontier_gap", partition=record.partition, position=owned.core.position, next=record.offset)
+    event = LogEvent(
+        timestamp=datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds"),
+        event=EcsEvent(
+            id=event_id("", 0, f"{record.topic}-{record.partition}-{record.offset}", 0, "gap"),
+            action="gap",
+            outcome="failure",
+        ),
+        service=EcsService(name=SERVICE),
+        odradek=OdradekFields(job_id=""),
+        message=f"Retention cut {cut} batches off frontier partition {record.partition} before they were folded.",
+    )
+    return Send(LOGS, "gap", encode(event))

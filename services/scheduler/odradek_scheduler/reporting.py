@@ -1,0 +1,68 @@
+"""What the scheduler tells: progress, only after a flush that covers it, and what is known of hosts."""
+
+import asyncio
+from typing import Final
+
+from odradek.contracts import encode
+from odradek.kafka.records import Send
+from odradek.topics import HOSTS, PROGRESS
+from odradek_scheduler.outbox import Outbox
+from odradek_scheduler.owned import Ownership, now_ms
+from odradek_scheduler.settings import HOSTS_EVERY_S, REPORT_EVERY_S
+
+LEAST_S: Final = 0.05
+"""Between two reports, also when nothing is left to do."""
+
+
+class Reporter:
+    """Progress of changed jobs every 0.3 s, and at once when nothing is in flight any more."""
+
+    def __init__(self, ownership: Ownership, outbox: Outbox) -> None:
+        self._ownership = ownership
+        self._outbox = outbox
+        self._folded = asyncio.Event()
+        self._idle = asyncio.Event()
+
+    def folded(self) -> None:
+        """A batch has been folded: there is news."""
+        self._folded.set()
+        if not any(owned.core.outstanding for owned in self._ownership):
+            self._idle.set()
+
+    async def run(self) -> None:
+        """Report progress for ever."""
+        while True:
+            await self._folded.wait()
+            await asyncio.sleep(LEAST_S)
+            await self._idle_within(REPORT_EVERY_S - LEAST_S)
+            self._folded.clear()
+            self._idle.clear()
+            await self.report()
+
+    async def report(self) -> None:
+        """One snapshot, a flush that covers it and all requests before it, then the reports."""
+        now = now_ms()
+        reports = [(owned, report) for owned in self._ownership for report in owned.core.progress(now)]
+        if not reports:
+            return
+        await self._outbox.flush()
+        self._outbox.send(
+            Send(PROGRESS, f"{report.job}:{report.partition}", encode(report))
+            for owned, report in reports
+            if owned.kept and self._ownership.steady
+        )
+
+    async def run_hosts(self) -> None:
+        """Report hosts for ever."""
+        while True:
+            await asyncio.sleep(HOSTS_EVERY_S)
+            now = now_ms()
+            for owned in self._ownership:
+                self._outbox.send(Send(HOSTS, report.key, encode(report)) for report in owned.core.host_reports(now))
+
+    async def _idle_within(self, seconds: float) -> None:
+        if self._idle.is_set():
+            return
+        alarm = asyncio.get_running_loop().call_later(seconds, self._idle.set)
+        await self._idle.wait()
+        alarm.cancel()

@@ -1,0 +1,150 @@
+"""Puts the scheduler together and runs it until SIGTERM."""
+
+import asyncio
+import contextlib
+import os
+import time
+from collections.abc import Coroutine
+from typing import Any
+
+import structlog
+
+from odradek.errors import InfrastructureAway
+from odradek.kafka.ends import Ends
+from odradek.runtime.health import serve_health
+from odradek.runtime.lifecycle import run_until_stopped
+from odradek.runtime.logs import configure_logs
+from odradek.settings import Settings
+from odradek.topics import FRONTIER, QUESTIONS
+from odradek_scheduler.app import SchedulerApp, create_app
+from odradek_scheduler.core.partition import Limits
+from odradek_scheduler.dispatching import Dispatcher
+from odradek_scheduler.layout import read_layout
+from odradek_scheduler.outbox import Outbox
+from odradek_scheduler.owned import Ownership
+from odradek_scheduler.questions import Answerer
+from odradek_scheduler.reporting import Reporter
+from odradek_scheduler.settings import SERVICE, STOP_DEADLINE_S, claim_state_folder
+from odradek_scheduler.takeover import TakeOver
+
+log = structlog.get_logger()
+
+
+class Scheduler:
+    """All parts of one scheduler process, on a running event loop."""
+
+    def __init__(self, settings: Settings, app: SchedulerApp, counts: dict[str, int]) -> None:
+        self.app = app
+        self.ends = Ends(settings)
+        self.outbox = Outbox(app.outgoing, counts)
+        limits = Limits(user_agent=settings.user_agent.split("/")[0])
+        self.ownership = Ownership(app.frontier_tables, self.outbox, counts[FRONTIER], limits)
+        self.dispatcher = Dispatcher(self.ownership, self.outbox, settings.in_flight)
+        self.reporter = Reporter(self.ownership, self.outbox)
+        self.take_over = TakeOver(self.ends, released=self._news)
+        self._loops: list[asyncio.Task[None]] = []
+        self._began = time.monotonic()
+        self.ownership.on_fold(self._news)
+        self.ownership.on_fold(self.take_over.folded)
+        app.handle(FRONTIER, self.ownership.fold)
+        app.handle(QUESTIONS, Answerer(self.ownership, self.outbox).answer)
+        app.on_partitions_revoked.connect(self._revoked, weak=False)
+        app.on_rebalance_complete.connect(self._recovered, weak=False)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until `stop`, then let Faust flush and commit.
+
+        Raises:
+            Exception: what a batch could not be handled for, or what stopped Faust.
+        """
+        await self._first(self.app.start(), self.app.failure, stop.wait())
+        if not stop.is_set():
+            self._start_loops()
+            await self._first(self.app.wait_until_stopped(), self.app.failure, stop.wait(), *self._loops)
+        for loop in self._loops:
+            loop.cancel()
+        await self.app.stop()
+        self.ends.close()
+
+    def missing(self) -> str | None:
+        """What readiness waits for; None: ready."""
+        if not self.ownership.steady:
+            return "recovering its tables"
+        return "waiting for its predecessor's requests" if self.take_over.running else None
+
+    def _start_loops(self) -> None:
+        loops: list[Coroutine[Any, Any, None]] = [
+            self.dispatcher.run(),
+            self.reporter.run(),
+            self.reporter.run_hosts(),
+        ]
+        self._loops = [asyncio.create_task(loop) for loop in loops]
+
+    async def _first(self, *waits: Any) -> None:
+        """Wait for the first of these; raise what it, or Faust itself, failed with."""
+        tasks = [asyncio.ensure_future(wait) for wait in waits]
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+        if self.app.crashed:
+            raise self.app.crash_reason or InfrastructureAway("Faust stopped")
+
+    def _news(self) -> None:
+        self.dispatcher.wake()
+        self.reporter.folded()
+
+    async def _revoked(self, *_: Any, **__: Any) -> None:
+        self.ownership.unsettle()
+
+    async def _recovered(self, *_: Any, **__: Any) -> None:
+        self.app.rest_changelogs()
+        new = self.ownership.settle(self.app.owned_partitions)
+        await self.take_over.begin(new)
+        log.info("recovered", seconds=round(time.monotonic() - self._began, 3), new=[each.number for each in new])
+        self._news()
+
+
+def main(settings: Settings) -> int:
+    """Run the scheduler until SIGTERM or SIGINT; returns the exit code.
+
+    Raises:
+        UserError: a setting or the state folder is wrong.
+    """
+    configure_logs(settings, SERVICE)
+    folder = claim_state_folder(settings)
+
+    async def run(stop: asyncio.Event) -> None:
+        counts = await _layout(settings, stop)
+        if counts is None:
+            return
+        scheduler = Scheduler(settings, create_app(settings, folder.path, counts[FRONTIER]), counts)
+        serve_health(settings, ready=scheduler.missing)
+        watch = asyncio.create_task(_end_after(stop))
+        try:
+            await scheduler.run(stop)
+        except Exception:
+            log.exception("crashed")
+            os._exit(1)
+        watch.cancel()
+
+    return run_until_stopped(run)
+
+
+async def _layout(settings: Settings, stop: asyncio.Event) -> dict[str, int] | None:
+    """The topics' partition counts, waited for until the brokers know them; None: asked to stop."""
+    while not stop.is_set():
+        try:
+            return await asyncio.to_thread(read_layout, settings)
+        except InfrastructureAway as error:
+            log.warning("waiting_for_kafka", error=str(error))
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), 1.0)
+    return None
+
+
+async def _end_after(stop: asyncio.Event) -> None:
+    """A Faust worker can ignore that it should stop (rule N): what is not committed by then is folded again."""
+    await stop.wait()
+    await asyncio.sleep(STOP_DEADLINE_S)
+    log.warning("stopped_at_deadline")
+    os._exit(0)

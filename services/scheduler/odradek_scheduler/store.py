@@ -1,0 +1,191 @@
+"""The local tables: one RocksDB for each frontier partition, four tables in it, a cache of their changelogs.
+
+Recovery keeps, per key, the value with the higher frontier offset and not the later record (rule B). A value knows
+its offset; a tombstone brings it in a Kafka header, and leaves a marker here, so that an older value which a paused
+former owner still sends cannot raise the dead.
+"""
+
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import rocksdict
+from rocksdict import BlockBasedOptions, Cache, Options, Rdict, ReadOptions, WriteBatch
+
+from odradek_scheduler.core.tables import TableName, Write
+
+OFFSET_HEADER: Final = "frontier-offset"
+"""Header of a changelog tombstone: the frontier offset at which the key died."""
+MARKER_LIFE_S: Final = 3600
+"""A marker outlives every former owner that could still send."""
+
+_PREFIX: Final[dict[TableName, bytes]] = {"seen": b"s", "backlog": b"b", "hosts": b"h", "ledger": b"l"}
+_MARKER: Final = b"t"
+_CHANGELOG_OFFSET: Final = b"o"
+
+ValueOffset = Callable[[TableName, bytes], int]
+Record = tuple[bytes, bytes | None, int]
+"""Key, value (None: a tombstone), frontier offset of the tombstone."""
+
+
+def shared_cache(size_bytes: int = 64 * 1024 * 1024) -> Any:
+    """One block cache for all partitions of a process."""
+    return Cache(size_bytes)
+
+
+class PartitionStore:
+    """The four tables of one partition on disk."""
+
+    def __init__(self, path: Path, cache: Any, value_offset: ValueOffset) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._path = path
+        self._value_offset = value_offset
+        self._db: Any = Rdict(str(path), _options(cache))
+        self._drop_old_markers(time.time())
+
+    def get(self, table: TableName, key: bytes) -> bytes | None:
+        """The value of a key, or None."""
+        found: bytes | None = self._db.get(_PREFIX[table] + key)
+        return found
+
+    def scan(self, table: TableName, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Keys that begin with `prefix` and their values, in key order, as of now."""
+        first = _PREFIX[table] + prefix
+        for key, value in self._range(first):
+            yield key[1:], value
+
+    def write(self, writes: Iterable[Write]) -> None:
+        """Lay the writes of one batch down together; a value of None is a tombstone."""
+        batch = WriteBatch(raw_mode=True)
+        for write in writes:
+            full = _PREFIX[write.table] + write.key
+            if write.value is None:
+                batch.delete(full)
+                batch.put(_MARKER + full, _marker(write.offset, time.time()))
+            else:
+                batch.put(full, write.value)
+        self._db.write(batch)
+
+    def recover(self, table: TableName, records: Iterable[Record]) -> int:
+        """Lay changelog records over the table, the newest per key winning; returns how many changed something."""
+        news: dict[bytes, bytes | None] = {}
+        deaths: dict[bytes, int] = {}
+        for key, value, died in records:
+            full = _PREFIX[table] + key
+            have = news[full] if full in news else self._db.get(full)
+            alive = -1 if have is None else self._value_offset(table, have)
+            offset = died if value is None else self._value_offset(table, value)
+            dead = deaths[full] if full in deaths else self._died(full)
+            if offset < max(alive, dead):
+                continue
+            if value is None:
+                deaths[full] = offset
+            if value != have:
+                news[full] = value
+        batch = WriteBatch(raw_mode=True)
+        for full, value in news.items():
+            if value is None:
+                batch.delete(full)
+            else:
+                batch.put(full, value)
+        for full, offset in deaths.items():
+            batch.put(_MARKER + full, _marker(offset, time.time()))
+        self._db.write(batch)
+        return len(news)
+
+    def changelog_offset(self, table: TableName) -> int | None:
+        """Up to which record of the table's changelog everything is in here, or None."""
+        found = self._db.get(_CHANGELOG_OFFSET + _PREFIX[table])
+        return None if found is None else int(found)
+
+    def set_changelog_offset(self, table: TableName, offset: int) -> None:
+        """Remember that every changelog record up to this one is in here."""
+        self._db.put(_CHANGELOG_OFFSET + _PREFIX[table], b"%d" % offset)
+
+    def close(self) -> None:
+        """Let the files go."""
+        self._db.close()
+
+    def _died(self, full: bytes) -> int:
+        found = self._db.get(_MARKER + full)
+        return -1 if found is None else int(found.split(b" ")[0])
+
+    def _drop_old_markers(self, now_s: float) -> None:
+        batch = WriteBatch(raw_mode=True)
+        for key, value in self._range(_MARKER):
+            if int(value.split(b" ")[1]) < now_s - MARKER_LIFE_S:
+                batch.delete(key)
+        self._db.write(batch)
+
+    def _range(self, first: bytes) -> Iterator[tuple[bytes, bytes]]:
+        options = ReadOptions()
+        after = _after(first)
+        options.set_iterate_upper_bound(after)
+        yield from self._db.items(from_key=first, read_opt=options)
+
+
+class Stores:
+    """The open stores of a process, by partition."""
+
+    def __init__(self, folder: Path, value_offset: ValueOffset) -> None:
+        self._folder = folder
+        self._value_offset = value_offset
+        self._cache = shared_cache()
+        self._open: dict[int, PartitionStore] = {}
+
+    def of(self, partition: int) -> PartitionStore:
+        """The partition's store, opened when it is not."""
+        store = self._open.get(partition)
+        if store is None:
+            store = self._open[partition] = PartitionStore(self._path(partition), self._cache, self._value_offset)
+        return store
+
+    def close(self, partition: int) -> None:
+        """Close the partition's store if it is open; nobody may use it any more."""
+        store = self._open.pop(partition, None)
+        if store is not None:
+            store.close()
+
+    def is_open(self, partition: int) -> bool:
+        """True while somebody may use the partition's store."""
+        return partition in self._open
+
+    def discard(self, partition: int) -> None:
+        """Throw the partition's files away and begin with nothing."""
+        self.close(partition)
+        shutil.rmtree(self._path(partition))
+
+    def close_all(self) -> None:
+        """Close every store."""
+        for partition in list(self._open):
+            self.close(partition)
+
+    def _path(self, partition: int) -> Path:
+        return self._folder / f"partition-{partition}"
+
+
+def _marker(offset: int, now_s: float) -> bytes:
+    return b"%d %d" % (offset, now_s)
+
+
+def _after(prefix: bytes) -> bytes:
+    """The first key behind all that begin with `prefix`."""
+    trimmed = prefix.rstrip(b"\xff")
+    return trimmed[:-1] + bytes((trimmed[-1] + 1,))
+
+
+def _options(cache: Any) -> Any:
+    options = Options(raw_mode=True)
+    options.create_if_missing(create_if_missing=True)
+    options.set_write_buffer_size(8 * 1024 * 1024)
+    options.set_max_write_buffer_number(3)
+    options.set_max_open_files(64)
+    options.set_keep_log_file_num(2)
+    options.set_compression_type(rocksdict.DBCompressionType.lz4())
+    blocks = BlockBasedOptions()
+    blocks.set_block_cache(cache)
+    blocks.set_bloom_filter(10, block_based=False)
+    options.set_block_based_table_factory(blocks)
+    return options

@@ -1,0 +1,80 @@
+"""Take-over: a partition dispatches only when its predecessor's requests are answered, or past their lease (rule H)."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+
+import structlog
+
+from odradek.kafka.ends import Ends
+from odradek.topics import FRONTIER, PAGES, SCHEDULED
+from odradek_scheduler.owned import Owned, now_ms
+from odradek_scheduler.settings import BARRIER_EVERY_S, DEFAULT_LEASE_S, SERVICE
+
+log = structlog.get_logger()
+
+
+class TakeOver:
+    """Leads newly owned partitions from `load` to `release`."""
+
+    def __init__(self, ends: Ends, released: Callable[[], None]) -> None:
+        self._ends = ends
+        self._released = released
+        self._barriers: set[asyncio.Task[None]] = set()
+        self._caught_up = asyncio.Event()
+
+    async def begin(self, new: Sequence[Owned]) -> None:
+        """Tell partitions where their log goes on and where it ends now; the rest of the barrier runs on its own."""
+        if not new:
+            return
+        committed, ends = await asyncio.to_thread(self._positions)
+        for owned in new:
+            owned.core.resume_at(committed.get(owned.number, 0))
+            owned.core.catch_up_to(ends[owned.number])
+        task = asyncio.create_task(self._barrier(new), name="take-over")
+        self._barriers.add(task)
+        task.add_done_callback(self._barriers.discard)
+
+    def folded(self) -> None:
+        """A batch has been folded; a partition may have caught up."""
+        self._caught_up.set()
+
+    @property
+    def running(self) -> bool:
+        """True while a partition waits for its release."""
+        return bool(self._barriers)
+
+    def _positions(self) -> tuple[dict[int, int], dict[int, int]]:
+        return self._ends.committed(SERVICE, FRONTIER), self._ends.end_offsets(FRONTIER)
+
+    async def _barrier(self, new: Sequence[Owned]) -> None:
+        began = time.monotonic()
+        lease_s = max([DEFAULT_LEASE_S, *(owned.core.longest_lease_ms() / 1000 for owned in new)])
+        deadline = began + lease_s
+        await self._passed("fetcher", SCHEDULED, deadline)
+        await self._passed("parser", PAGES, deadline)
+        ends = await asyncio.to_thread(self._ends.end_offsets, FRONTIER)
+        for owned in new:
+            owned.core.catch_up_to(ends[owned.number])
+        for owned in new:
+            await self._release(owned)
+        log.info("taken_over", partitions=[each.number for each in new], seconds=round(time.monotonic() - began, 3))
+
+    async def _passed(self, service: str, topic: str, deadline: float) -> None:
+        """Wait until a service has committed what the topic holds now, at most until the deadline."""
+        ends = await asyncio.to_thread(self._ends.end_offsets, topic)
+        if not any(ends.values()):
+            return
+        while not await asyncio.to_thread(self._ends.passed, service, topic, ends):
+            if time.monotonic() > deadline:
+                log.warning("barrier_past_lease", service=service, topic=topic)
+                return
+            await asyncio.sleep(BARRIER_EVERY_S)
+
+    async def _release(self, owned: Owned) -> None:
+        while owned.kept and owned.core.recovering:
+            self._caught_up.clear()
+            await self._caught_up.wait()
+        if owned.kept:
+            owned.core.release(now_ms())
+            self._released()
