@@ -1,0 +1,91 @@
+"""Where a job stands is the sum of what its partitions say, and nothing else."""
+
+from odradek.contracts import Counters, JobRecord, Progress, Reached, Recount
+from odradek_api.core.standing import Standing, audit, balanced, state_of, total
+
+
+def a_record(**changes: object) -> JobRecord:
+    return JobRecord(**{"job": "j", "spec": {}, "epoch": 2, "seeded": True, **changes})  # type: ignore[arg-type]
+
+
+def a_report(partition: int = 0, recount: Recount | None = None, **counters: object) -> Progress:
+    return Progress(
+        job="j",
+        partition=partition,
+        offset=9,
+        epoch=2,
+        counters=Counters(**counters),
+        recount=recount,  # type: ignore[arg-type]
+    )
+
+
+def a_recount(**counts: int) -> Recount:
+    return Recount(offset=9, **counts)
+
+
+def test_the_total_adds_numbers_and_reasons() -> None:
+    first = Counters(accepted=2, failed=1, reasons={"failed": {"dns": 1}})
+    second = Counters(accepted=3, failed=2, reasons={"failed": {"dns": 1, "http_500": 1}})
+
+    found = total([first, second])
+
+    assert (found.accepted, found.failed, found.reasons["failed"]) == (5, 3, {"dns": 2, "http_500": 1})
+
+
+def test_an_announcement_of_an_older_epoch_is_void() -> None:
+    reached = Reached(job="j", state="complete", epoch=1)
+
+    assert state_of(a_record(epoch=2), reached) == "running"
+
+
+def test_an_announcement_of_this_epoch_is_the_state() -> None:
+    assert state_of(a_record(epoch=2), Reached(job="j", state="complete", epoch=2)) == "complete"
+
+
+def test_a_paused_job_is_paused_and_one_without_seeds_waits() -> None:
+    assert state_of(a_record(wanted="paused"), None) == "paused"
+    assert state_of(a_record(seeded=False), None) == "waiting"
+
+
+def test_a_ledger_balances_when_both_equations_hold_and_both_counts_agree() -> None:
+    report = a_report(accepted=3, fetched=2, failed=1, links_found=5, duplicates=2,
+                      recount=a_recount(accepted=3, fetched=2, failed=1))  # fmt: skip
+
+    assert balanced([report])
+
+
+def test_a_ledger_without_its_second_count_does_not_balance() -> None:
+    assert not balanced([a_report(accepted=1, fetched=1, links_found=1)])
+
+
+def test_a_second_count_that_differs_by_one_does_not_balance() -> None:
+    report = a_report(accepted=3, fetched=3, links_found=3, recount=a_recount(accepted=3, fetched=2, pending=1))
+
+    assert not balanced([report])
+
+
+def test_a_lost_url_breaks_the_first_equation() -> None:
+    report = a_report(accepted=3, fetched=2, links_found=3, recount=a_recount(accepted=3, fetched=2))
+
+    assert not balanced([report])
+
+
+def test_errors_of_two_partitions_do_not_cancel_out() -> None:
+    low = a_report(0, accepted=2, fetched=1, links_found=2, recount=a_recount(accepted=2, fetched=1))
+    high = a_report(1, accepted=2, fetched=3, links_found=2, recount=a_recount(accepted=2, fetched=3))
+
+    assert not balanced([low, high])
+
+
+def test_the_audit_has_the_shape_that_outsiders_rely_on() -> None:
+    report = a_report(accepted=1, fetched=1, links_found=2, duplicates=1, recount=a_recount(accepted=1, fetched=1))
+
+    found = audit(Standing(a_record(), (report,), None))
+
+    assert found == {
+        "accepted": 1, "pending": 0, "in_flight": 0, "fetched": 1, "not_modified": 0, "redirected": 0, "skipped": 0,
+        "failed": 0, "links_found": 2, "duplicates": 1, "refused": 0, "late": 0, "balanced": True,
+        "recount": {"accepted": 1, "pending": 0, "fetched": 1, "not_modified": 0, "redirected": 0, "skipped": 0,
+                    "failed": 0},
+        "reasons": {"skipped": {}, "failed": {}, "refused": {}},
+    }  # fmt: skip
