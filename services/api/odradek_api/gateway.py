@@ -18,10 +18,10 @@ from odradek.kafka.producer import StageProducer
 from odradek.kafka.records import Send
 from odradek.kafka.view import View
 from odradek.settings import Settings
-from odradek.specification import JobSpecification, Seed
+from odradek.specification import JobSpecification
 from odradek.topics import FRONTIER, JOBS
 from odradek_api.core.problems import Problem, finished_for_good, no_such_job, wrong_fields
-from odradek_api.core.seeds import SeedJudge, Verdicts
+from odradek_api.core.seeds import SeedJudge, SeedLine, Verdicts, of_specification
 from odradek_api.core.standing import Standing, reports_of
 
 SPEC_SEEDS = "specification"
@@ -90,7 +90,7 @@ class Gateway:
         )
         verdicts = Verdicts()
         judge = SeedJudge(record, allow_private=self._settings.allow_private_networks)
-        facts = judge.judge_all(enumerate(spec.seeds), verdicts)
+        facts = judge.judge_all(of_specification(spec), verdicts)
         if verdicts.rejected:
             raise wrong_fields(
                 [{"field": f"seeds.{each.line}", "message": each.sentence()} for each in verdicts.rejected]
@@ -100,7 +100,7 @@ class Gateway:
         await self._producer.send((), facts)
         return await self._submitted(record, SPEC_SEEDS) if facts else record
 
-    async def add_seeds(self, job: str, chunks: AsyncIterator[Iterable[tuple[int, Seed | str]]]) -> Verdicts:
+    async def add_seeds(self, job: str, chunks: AsyncIterator[Iterable[tuple[int, SeedLine | str]]]) -> Verdicts:
         """Stream seeds into a job; a finished one is open again.
 
         Raises:
@@ -172,7 +172,7 @@ class Gateway:
             await self._tell(record, spec=True)
             spec = JobSpecification.from_wire(record.spec)
             judge = SeedJudge(record, allow_private=self._settings.allow_private_networks)
-            await self._producer.send((), judge.judge_all(enumerate(spec.seeds), Verdicts()))
+            await self._producer.send((), judge.judge_all(of_specification(spec), Verdicts()))
             left = tuple(each for each in record.seeding if each not in mine)
             await self._write(msgspec.structs.replace(record, seeding=left, seeded=record.seeded or bool(spec.seeds)))
 

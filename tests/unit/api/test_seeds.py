@@ -2,8 +2,7 @@
 
 from odradek.contracts import Discovered, JobRecord
 from odradek.kafka.records import ToFrontier
-from odradek.specification import Seed
-from odradek_api.core.seeds import SeedJudge, Verdicts, from_values, read_lines
+from odradek_api.core.seeds import SeedJudge, SeedLine, Verdicts, from_values, read_lines
 
 
 def a_judge(*, allow_private: bool = False, **spec: object) -> SeedJudge:
@@ -11,7 +10,7 @@ def a_judge(*, allow_private: bool = False, **spec: object) -> SeedJudge:
 
 
 def test_a_good_seed_becomes_a_fact_for_the_partition_of_its_host() -> None:
-    judged = a_judge(priority=70).judge(Seed(url="https://www.books.example/a#top"))
+    judged = a_judge(priority=70).judge(SeedLine(url="https://www.books.example/a#top"))
 
     assert isinstance(judged, ToFrontier)
     fact = judged.fact
@@ -22,7 +21,7 @@ def test_a_good_seed_becomes_a_fact_for_the_partition_of_its_host() -> None:
 
 
 def test_a_seed_in_a_private_network_is_refused_unless_allowed() -> None:
-    seed = Seed(url="http://127.0.0.1:8088/")
+    seed = SeedLine(url="http://127.0.0.1:8088/")
 
     assert a_judge().judge(seed) == "private_address"
     assert isinstance(a_judge(allow_private=True).judge(seed), ToFrontier)
@@ -31,7 +30,7 @@ def test_a_seed_in_a_private_network_is_refused_unless_allowed() -> None:
 def test_a_seed_outside_the_named_domains_is_refused() -> None:
     judge = a_judge(scope={"allowed_domains": ["books.example"]})
 
-    assert judge.judge(Seed(url="https://other.example/")) == "scope"
+    assert judge.judge(SeedLine(url="https://other.example/")) == "scope"
 
 
 def test_bad_lines_are_told_by_number_and_the_good_ones_are_taken() -> None:
@@ -54,15 +53,15 @@ def test_bad_lines_are_told_by_number_and_the_good_ones_are_taken() -> None:
 def test_csv_takes_the_first_column_and_skips_a_header() -> None:
     lines = ["url,note", '"https://a.example/?q=1,2",x']
 
-    assert list(read_lines(lines, "text/csv")) == [(2, Seed(url="https://a.example/?q=1,2"))]
+    assert list(read_lines(lines, "text/csv")) == [(2, SeedLine(url="https://a.example/?q=1,2"))]
 
 
 def test_ndjson_takes_strings_and_objects_and_keeps_what_is_neither_for_the_verdict() -> None:
     lines = ['"https://a.example/"', '{"url": "https://b.example/", "priority": 9}', "{nonsense"]
 
     assert list(read_lines(lines, "application/x-ndjson")) == [
-        (1, Seed(url="https://a.example/")),
-        (2, Seed(url="https://b.example/", priority=9)),
+        (1, SeedLine(url="https://a.example/")),
+        (2, SeedLine(url="https://b.example/", priority=9)),
         (3, "{nonsense"),
     ]
 

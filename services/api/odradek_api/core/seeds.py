@@ -4,16 +4,15 @@ import csv
 import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from pydantic import ValidationError
 
 from odradek.addresses import host_refusal
 from odradek.contracts import Discovered, JobRecord
 from odradek.kafka.records import ToFrontier
 from odradek.scope import Scope, site_of
-from odradek.specification import JobSpecification, Seed
+from odradek.specification import JobSpecification
 from odradek.urls import UrlRules, identify
 
 REJECTIONS_SHOWN = 1000
@@ -26,6 +25,15 @@ EXPLANATIONS = {
     "scope": "outside the job's allowed_domains",
     "excluded": "matches scope.exclude",
 }
+
+
+class SeedLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A seed as it was submitted, not yet judged."""
+
+    url: str
+    priority: Annotated[int, msgspec.Meta(ge=0, le=100)] | None = None
+    depth: Annotated[int, msgspec.Meta(ge=0)] = 0
+    meta: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +82,7 @@ class SeedJudge:
         self._scope = Scope(self._spec)
         self._allow_private = allow_private
 
-    def judge(self, seed: Seed) -> ToFrontier | str:
+    def judge(self, seed: SeedLine) -> ToFrontier | str:
         """The fact for the frontier, or the reason of the refusal."""
         fetch = self._spec.fetch
         found = identify(
@@ -102,7 +110,7 @@ class SeedJudge:
         )
         return ToFrontier(found.key, fact)
 
-    def judge_all(self, seeds: Iterable[tuple[int, Seed | str]], verdicts: Verdicts) -> list[ToFrontier]:
+    def judge_all(self, seeds: Iterable[tuple[int, SeedLine | str]], verdicts: Verdicts) -> list[ToFrontier]:
         """Facts of those taken; the others are counted. A str in place of a seed is a line that is none."""
         facts = []
         for line, seed in seeds:
@@ -115,7 +123,7 @@ class SeedJudge:
         return facts
 
 
-def read_lines(lines: Iterable[str], content_type: str, first_line: int = 1) -> Iterator[tuple[int, Seed | str]]:
+def read_lines(lines: Iterable[str], content_type: str, first_line: int = 1) -> Iterator[tuple[int, SeedLine | str]]:
     """Seeds of text (one URL a line), NDJSON or CSV (url first, or a header row) with their line numbers."""
     for number, line in enumerate(lines, first_line):
         text = line.strip().lstrip("\ufeff")
@@ -126,28 +134,34 @@ def read_lines(lines: Iterable[str], content_type: str, first_line: int = 1) -> 
         elif content_type == "text/csv":
             row = next(csv.reader(io.StringIO(text)), [])
             if row and row[0].strip().lower() != "url":
-                yield number, Seed(url=row[0].strip())
+                yield number, SeedLine(url=row[0].strip())
         else:
-            yield number, Seed(url=text)
+            yield number, SeedLine(url=text)
 
 
-def from_values(values: list[Any]) -> Iterator[tuple[int, Seed | str]]:
+def from_values(values: list[Any]) -> Iterator[tuple[int, SeedLine | str]]:
     """Seeds of a JSON list: strings, or objects with url, priority, depth, meta."""
     for number, value in enumerate(values, 1):
         yield number, _from_value(value)
 
 
-def _from_json(text: str) -> Seed | str:
+def of_specification(spec: JobSpecification) -> Iterator[tuple[int, SeedLine]]:
+    """The seeds that the specification itself names; lines count from 0, as its fields do."""
+    for number, seed in enumerate(spec.seeds):
+        yield number, SeedLine(seed.url, seed.priority, seed.depth, seed.meta)
+
+
+def _from_json(text: str) -> SeedLine | str:
     try:
         return _from_value(msgspec.json.decode(text))
     except msgspec.DecodeError:
         return text[:2083]
 
 
-def _from_value(value: Any) -> Seed | str:
+def _from_value(value: Any) -> SeedLine | str:
     if isinstance(value, str):
-        return Seed(url=value)
+        return SeedLine(value)
     try:
-        return Seed.model_validate(value)
-    except ValidationError:
+        return msgspec.convert(value, SeedLine)
+    except msgspec.ValidationError:
         return str(value)[:2083]

@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from starlette.responses import JSONResponse, StreamingResponse
 
 from odradek.contracts import JobRecord
-from odradek.specification import JobSpecification, Seed, problems
+from odradek.specification import JobSpecification, problems
 from odradek_api.core.problems import Problem, wrong_fields
-from odradek_api.core.seeds import from_values, read_lines
+from odradek_api.core.seeds import SeedLine, from_values, read_lines
 from odradek_api.core.standing import audit, summary
 from odradek_api.gateway import Gateway, cursor_page
 from odradek_api.paces import Paces
@@ -156,14 +156,14 @@ async def seeds(request: Request, job: str) -> JSONResponse:
     return JSONResponse(verdicts.answer(), 202)
 
 
-async def _json_chunks(request: Request) -> AsyncIterator[Iterable[tuple[int, Seed | str]]]:
+async def _json_chunks(request: Request) -> AsyncIterator[Iterable[tuple[int, SeedLine | str]]]:
     values = await _body(request)
     if not isinstance(values, list):
         raise Problem(422, "Not a list", "A JSON body of seeds is a list of URLs or of {url, priority, depth, meta}.")
     yield list(from_values(values))
 
 
-async def _line_chunks(request: Request, kind: str) -> AsyncIterator[Iterable[tuple[int, Seed | str]]]:
+async def _line_chunks(request: Request, kind: str) -> AsyncIterator[Iterable[tuple[int, SeedLine | str]]]:
     rest, number, lines = b"", 1, list[str]()
     async for piece in request.stream():
         *whole, rest = (rest + piece).split(b"\n")
