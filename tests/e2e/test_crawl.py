@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
+from tests.e2e.crawling import Command, catalogue_job
 
 from odradek.testing.site import Catalogue, Site
-from tests.e2e.crawling import Command, catalogue_job
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 

@@ -84,9 +84,12 @@ class Supervisor:
         Raises:
             UserError: one died or was not ready in time; the last lines of its log are quoted.
         """
-        async with asyncio.TaskGroup() as group:
-            for child in children:
-                group.create_task(self._start(child))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for child in children:
+                    group.create_task(self._start(child))
+        except BaseExceptionGroup as several:
+            raise several.exceptions[0] from None
 
     async def _start(self, child: Child) -> None:
         kept = await self._spawn(child)

@@ -1,0 +1,113 @@
+"""Children are ready before they are relied on, come back when they die, and never outlive their supervisor."""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from odradek.errors import UserError
+from odradek.runtime.supervisor import Child, Happened, Supervisor
+
+LIVES = "import time; print('alive', flush=True); time.sleep(600)"
+STUBBORN = (
+    "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('alive', flush=True); time.sleep(600)"
+)
+
+
+def a_child(code: str, logs: Path, *, name: str = "child", stop_deadline_s: float = 5.0) -> Child:
+    log = logs / f"{name}.log"
+    return Child(
+        name,
+        (sys.executable, "-c", code),
+        ready=lambda: log.exists() and b"alive" in log.read_bytes(),
+        ready_deadline_s=10,
+        stop_deadline_s=stop_deadline_s,
+    )
+
+
+async def until(true: Callable[[], bool], deadline_s: float = 15.0) -> None:
+    end = time.monotonic() + deadline_s
+    while not true():
+        assert time.monotonic() < end, "waited too long"
+        await asyncio.sleep(0.02)
+
+
+def gone(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return state == "Z"
+
+
+async def test_a_child_that_dies_is_started_again(tmp_path: Path) -> None:
+    told: list[Happened] = []
+    supervisor = Supervisor(tmp_path, told.append)
+    await supervisor.start(a_child(LIVES, tmp_path))
+    first = supervisor.pid("child")
+    assert first is not None
+
+    os.kill(first, signal.SIGKILL)
+    await until(lambda: [each.event for each in told].count("ready") == 2)
+    second = supervisor.pid("child")
+    await supervisor.stop()
+
+    assert second not in (None, first)
+    assert [each.event for each in told] == ["started", "ready", "died", "started", "ready", "stopped"]
+
+
+async def test_a_child_that_ignores_the_signal_is_killed_after_its_deadline(tmp_path: Path) -> None:
+    told: list[Happened] = []
+    supervisor = Supervisor(tmp_path, told.append)
+    await supervisor.start(a_child(STUBBORN, tmp_path, stop_deadline_s=0.3))
+    pid = supervisor.pid("child")
+    assert pid is not None
+
+    await supervisor.stop()
+
+    assert gone(pid)
+    assert told[-1].event == "killed"
+
+
+async def test_a_child_that_ends_before_it_is_ready_is_an_error_that_quotes_its_log(tmp_path: Path) -> None:
+    supervisor = Supervisor(tmp_path)
+
+    with pytest.raises(UserError) as caught:
+        await supervisor.start(a_child("print('no room'); raise SystemExit(3)", tmp_path))
+    await supervisor.stop()
+
+    assert str(caught.value) == "child ended with 3: no room"
+
+
+PARENT = """
+import asyncio, sys
+from pathlib import Path
+from odradek.runtime.supervisor import Child, Supervisor
+async def main():
+    logs = Path(sys.argv[1])
+    supervisor = Supervisor(logs)
+    log = logs / "child.log"
+    await supervisor.start(Child("child", (sys.executable, "-c", sys.argv[2]), lambda: log.stat().st_size > 0))
+    print(supervisor.pid("child"), flush=True)
+    await asyncio.sleep(600)
+asyncio.run(main())
+"""
+
+
+async def test_children_die_with_a_supervisor_that_is_killed(tmp_path: Path) -> None:
+    parent = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", PARENT, str(tmp_path), LIVES, stdout=asyncio.subprocess.PIPE
+    )
+    assert parent.stdout is not None
+    child = int(await parent.stdout.readline())
+    assert not gone(child)
+
+    parent.kill()
+    await parent.wait()
+
+    await until(lambda: gone(child))
