@@ -49,6 +49,12 @@ test: install ## everything, under ten minutes on two cores
 crawl: install ## crawl a site: make crawl URL=https://… [JOB=job.yaml] [ARGS=--max-pages=100]
 	$(BIN)/odradek crawl $(URL) $(if $(JOB),--job $(JOB)) $(ARGS)
 
+bench: install ## crawl the catalogue site and print where the time goes [PAGES=5000]
+	$(BIN)/python -m tests.bench.crawl --pages $(or $(PAGES),5000)
+
+up: ## the stack by docker compose
+	docker compose up
+
 lock: install ## pin every dependency again, with hashes and without index addresses
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	  --extra embedded --extra parquet --extra dev --prerelease if-necessary-or-explicit pyproject.toml -o requirements.lock
