@@ -40,9 +40,10 @@ def consumer_config(settings: Settings, group: str) -> dict[str, Any]:
         "session.timeout.ms": int(settings.session_timeout * 1000),
         "heartbeat.interval.ms": int(settings.session_timeout * 1000 / 5),
         "max.poll.interval.ms": 300_000,
-        "fetch.wait.max.ms": 100,
-        "fetch.message.max.bytes": 4 * 1024 * 1024,
-        "queued.max.messages.kbytes": 65_536,
+        "fetch.wait.max.ms": 500,
+        "fetch.message.max.bytes": 2 * 1024 * 1024,
+        "fetch.max.bytes": MAX_MESSAGE_BYTES,
+        "queued.max.messages.kbytes": 32_768,
         "receive.message.max.bytes": 2 * MAX_MESSAGE_BYTES + ENVELOPE_BYTES,
     }
 

@@ -2,8 +2,17 @@
 
 import time
 
+import structlog
+
+from odradek.contracts import PAGE_HEADER
 from odradek.kafka.records import Poison, Record, Send
-from odradek.topics import DEAD_LETTERS
+from odradek.topics import DEAD_LETTERS, MAX_MESSAGE_BYTES
+
+log = structlog.get_logger()
+
+MAX_VALUE_BYTES = MAX_MESSAGE_BYTES - 256 * 1024
+"""The largest value that goes out: what is left beside key, headers and framing."""
+KEPT_OF_TOO_LARGE = 64 * 1024
 
 
 def dead_letter(poison: Poison, service: str, at_ms: int | None = None) -> Send:
@@ -45,6 +54,23 @@ def dead_record(  # noqa: PLR0913  (the headers of a dead letter are what they a
         "job": job,
         "url": url,
     }
-    page = source.header("page")
-    kept = (("page", page),) if page is not None and not place else ()
+    page = source.header(PAGE_HEADER)
+    kept = ((PAGE_HEADER, page),) if page is not None and not place else ()
     return Send(DEAD_LETTERS, key, value, headers=(*((k, v.encode()) for k, v in headers.items() if v), *kept))
+
+
+def within_limit(send: Send, source: Record, service: str) -> Send:
+    """The message itself, or, if Kafka would refuse its size for ever, a dead letter with its first 64 KiB."""
+    size = len(send.value or b"")
+    if size <= MAX_VALUE_BYTES:
+        return send
+    error = f"{size} bytes for the topic {send.topic}, more than {MAX_VALUE_BYTES}"
+    log.error("message_too_large", topic=send.topic, key=send.key, error=error)
+    return dead_record(
+        source,
+        value=(send.value or b"")[:KEPT_OF_TOO_LARGE],
+        reason="too_large",
+        error=error,
+        service=service,
+        place=f"{send.topic}-{send.key}",
+    )

@@ -1,40 +1,41 @@
-"""The consumer in its one thread: polls, pauses when the window is full, commits what it is told, drains on revoke."""
+"""The consumer in its one thread: reads, pauses when the window is full, commits what is finished, drains on revoke."""
 
 import asyncio
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from threading import Condition, Thread
+from threading import Event, Thread
+from time import monotonic
 from typing import Any
 
 import structlog
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from odradek.kafka.client import consumer_config
-from odradek.kafka.offsets import OffsetTracker
 from odradek.kafka.records import Record
+from odradek.kafka.window import Gap, InHand, Window
 from odradek.settings import Settings
+
+__all__ = ["Intake", "Window"]
 
 log = structlog.get_logger()
 
 POLL_S = 0.05
+MOST = 500
+"""Records handed over at once."""
 PATIENCE_S = 0.5
-"""How long a full window is waited for before the partitions are paused (pausing throws prefetched records away)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """What may be in hand at once: read from Kafka and not yet finished."""
-
-    records: int
-    size_bytes: int = 64 * 1024 * 1024
+"""How long a full window is waited for before partitions are paused: a pause throws prefetched records away."""
+COMMIT_S = 0.05
+"""Commits are at least so far apart; each covers all that was finished meanwhile."""
+REFUSED_S = 1.0
+"""Wait after a commit that Kafka refused."""
+LAG_S = 1.0
+ASK_S = 5.0
 
 
 class Intake:
     """Feeds records to `deliver` on the event loop and commits low-water marks.
 
-    Rebalances are cooperative. A partition that is taken away is finished first, within the drain time; records of
-    it that nobody has begun are forgotten, and their next owner reads them.
+    Rebalances are cooperative. Of a partition that is taken away, what was begun is finished within the drain time
+    and committed; what nobody has begun is left to the next owner. Of a partition that was lost nothing is committed.
     """
 
     def __init__(
@@ -46,173 +47,195 @@ class Intake:
         deliver: Callable[[list[Record]], None],
         config: dict[str, Any] | None = None,
     ) -> None:
-        self._settings, self._window, self._deliver = settings, window, deliver
-        self._topic = settings.topic(topic)
-        self._config = consumer_config(settings, settings.group(service)) | (config or {})
-        self._trackers: dict[int, OffsetTracker] = {}
-        self._sizes: dict[tuple[int, int], int] = {}
-        self._bytes = 0
-        self._changed = Condition()
-        self._dirty = False
-        self._stopping = False
-        self._loop = asyncio.get_running_loop()
-        self._done: asyncio.Future[None] = self._loop.create_future()
-        self._thread = Thread(target=self._main, name=f"intake-{topic}", daemon=True)
+        self.hand = InHand(window)
         self.assigned = False
+        """True once the group has said what is ours, be it nothing."""
         self.gap: Callable[[str, int, int, int], None] = lambda *_: None
-        """Called with topic, partition, first missing offset and where reading goes on."""
+        """Called in the consumer's thread with topic, partition, first missing offset and where reading goes on."""
+        self._topic = settings.topic(topic)
+        self._drain_s = settings.drain
+        self._window, self._deliver = window, deliver
+        self._config = consumer_config(settings, settings.group(service)) | (config or {})
+        self._config["on_commit"] = self._committed
+        self._stopping = Event()
+        self._deadline: float | None = None
+        self._next_commit = self._next_lag = 0.0
+        self._lag: dict[int, int] = {}
+        self._loop = asyncio.get_running_loop()
+        self._left: asyncio.Future[None] = self._loop.create_future()
+        self._thread = Thread(target=self._main, name=f"intake-{topic}", daemon=True)
 
     def start(self) -> None:
         """Join the group."""
         self._thread.start()
 
-    def wanted(self, record: Record) -> bool:
-        """True while the record's partition is ours and the record is not finished."""
-        with self._changed:
-            return (record.partition, record.offset) in self._sizes
+    def stop(self) -> None:
+        """Read no more; finish what was begun within the drain time, commit, leave the group."""
+        if self._deadline is None:
+            self._deadline = monotonic() + self._drain_s
+        self._stopping.set()
 
-    def finish(self, records: list[Record]) -> None:
-        """These are done and acknowledged: their offsets may be committed."""
-        with self._changed:
-            for record in records:
-                size = self._sizes.pop((record.partition, record.offset), None)
-                if size is not None:
-                    self._bytes -= size
-                    self._trackers[record.partition].finish(record.offset)
-            self._dirty = True
-            self._changed.notify_all()
+    def abandon(self) -> None:
+        """Leave the group at once; what is in hand is left to the next owner."""
+        self.hand.abandon()
+        self.stop()
+
+    async def left(self) -> None:
+        """Wait until the group has been left; raises what ended the thread."""
+        await asyncio.shield(self._left)
 
     @property
     def in_hand(self) -> int:
         """Records read and not finished."""
-        return len(self._sizes)
+        return len(self.hand)
 
-    def stop(self) -> None:
-        """Read no more; finish what is in hand within the drain time, commit, leave the group."""
-        with self._changed:
-            self._stopping = True
-            self._changed.notify_all()
-
-    async def stopped(self) -> None:
-        """Wait until the group has been left; raises what ended the thread."""
-        await self._done
+    def lag(self) -> dict[int, int]:
+        """Records not yet finished in each partition of ours, as of a second ago."""
+        return dict(self._lag)
 
     def _main(self) -> None:
-        error: BaseException | None = None
-        consumer = Consumer(self._config)
+        error: Exception | None = None
+        try:
+            self._consume(Consumer(self._config))
+        except Exception as crash:  # noqa: BLE001  (handed to the event loop, which raises it)
+            error = crash
+        self._loop.call_soon_threadsafe(self._settle, error)
+
+    def _settle(self, error: Exception | None) -> None:
+        if self._left.done():
+            return
+        if error is None:
+            self._left.set_result(None)
+        else:
+            self._left.set_exception(error)
+
+    def _consume(self, consumer: Consumer) -> None:
         try:
             consumer.subscribe([self._topic], on_assign=self._assign, on_revoke=self._revoke, on_lost=self._lose)
-            while not self._stopping:
+            while not self._stopping.is_set():
                 self._turn(consumer)
-            self._drain(consumer, set(self._trackers))
-        except BaseException as crash:  # noqa: BLE001  (handed to the loop, which raises it)
-            error = crash
+            self._finish(consumer, self.hand.partitions())
         finally:
+            self.stop()
             consumer.close()
-            self._loop.call_soon_threadsafe(self._settle, error)
-
-    def _settle(self, error: BaseException | None) -> None:
-        if not self._done.done():
-            self._done.set_exception(error) if error is not None else self._done.set_result(None)
 
     def _turn(self, consumer: Consumer) -> None:
         self._commit(consumer)
-        room = self._room(PATIENCE_S)
+        self._measure(consumer)
+        room = self.hand.wait_free(max(1, self._window.records // 4), POLL_S)
+        if room <= 0:
+            room = self.hand.wait_free(1, PATIENCE_S)
         if room > 0:
-            self._take(consumer, consumer.consume(min(room, 500), timeout=POLL_S))
-            return
+            self._read(consumer, room)
+        else:
+            self._pause(consumer)
+
+    def _pause(self, consumer: Consumer) -> None:
         consumer.pause(consumer.assignment())
-        while not self._stopping and self._room(0) < max(1, self._window.records // 2):
-            self._take(consumer, consumer.consume(1, timeout=POLL_S))
+        while not self._stopping.is_set() and self.hand.free() < max(1, self._window.records // 2):
+            if self._read(consumer, 1):
+                consumer.pause(consumer.assignment())
             self._commit(consumer)
         consumer.resume(consumer.assignment())
 
-    def _room(self, patience_s: float) -> int:
-        with self._changed:
-            if self._free() <= 0 and patience_s:
-                self._changed.wait_for(lambda: self._free() > 0 or self._stopping, timeout=patience_s)
-            return self._free()
-
-    def _free(self) -> int:
-        return self._window.records - len(self._sizes) if self._bytes < self._window.size_bytes else 0
-
-    def _take(self, consumer: Consumer, messages: list[Message]) -> None:
-        records = []
-        for message in messages:
-            error = message.error()
-            if error is None:
-                records.append(_record(message))
-            elif error.code() == KafkaError._AUTO_OFFSET_RESET:  # noqa: SLF001  (its only name)
-                self._report_gap(consumer, message)
-            elif error.fatal():
-                raise KafkaException(error)
-            else:
-                log.warning("consumer_error", topic=self._topic, error=error.str())
+    def _read(self, consumer: Consumer, room: int) -> int:
+        """Wait for one message, then take what else is there: `consume` alone would wait for its whole time."""
+        first = consumer.poll(POLL_S)
+        if first is None:
+            return 0
+        more = min(room, MOST) - 1
+        messages = [first, *consumer.consume(more, 0)] if more > 0 else [first]
+        records, gaps = self.hand.take([_record(each) for each in messages if self._readable(each)])
+        for gap in gaps:
+            self._report(gap)
         if records:
-            self._begin(records)
             self._loop.call_soon_threadsafe(self._deliver, records)
+        return len(records)
 
-    def _report_gap(self, consumer: Consumer, message: Message) -> None:
-        partition = message.partition()
-        if partition is not None:
-            low, _ = consumer.get_watermark_offsets(TopicPartition(self._topic, partition), timeout=5)
-            self.gap(self._topic, partition, message.offset() or 0, low)
+    def _readable(self, message: Message) -> bool:
+        error = message.error()
+        if error is None:
+            return True
+        if error.fatal():
+            raise KafkaException(error)
+        log.warning("consumer_error", topic=self._topic, error=error.str())
+        return False
 
-    def _begin(self, records: list[Record]) -> None:
-        with self._changed:
-            for record in records:
-                self._trackers.setdefault(record.partition, OffsetTracker()).start(record.offset)
-                size = len(record.value or b"")
-                self._sizes[(record.partition, record.offset)] = size
-                self._bytes += size
+    def _report(self, gap: Gap) -> None:
+        log.warning("gap", topic=self._topic, partition=gap.partition, first=gap.first_missing, next=gap.next_read)
+        self.gap(self._topic, gap.partition, gap.first_missing, gap.next_read)
 
     def _commit(self, consumer: Consumer, *, wait: bool = False) -> None:
-        with self._changed:
-            if not self._dirty:
-                return
-            self._dirty = False
-            marks = {part: mark for part, each in self._trackers.items() if (mark := each.committable()) is not None}
-            for partition, mark in marks.items():
-                self._trackers[partition].committed(mark)
-        if marks:
-            offsets = [TopicPartition(self._topic, partition, mark) for partition, mark in marks.items()]
-            try:
-                if wait:
-                    consumer.commit(offsets=offsets, asynchronous=False)
-                else:
-                    consumer.commit(offsets=offsets, asynchronous=True)
-            except KafkaException as error:
-                log.warning("commit_refused", topic=self._topic, error=str(error))
+        now = monotonic()
+        if now < self._next_commit and not wait:
+            return
+        marks = self.hand.marks()
+        if not marks:
+            return
+        self._next_commit = now + COMMIT_S
+        try:
+            if wait:
+                self._committed(None, consumer.commit(offsets=self._parts(marks), asynchronous=False))
+            else:
+                consumer.commit(offsets=self._parts(marks), asynchronous=True)
+        except KafkaException as error:
+            self._committed(error.args[0], self._parts(marks))
 
-    def _drain(self, consumer: Consumer, partitions: set[int]) -> None:
-        deadline = time.monotonic() + self._settings.drain
-        with self._changed:
-            left = deadline - time.monotonic()
-            self._changed.wait_for(lambda: not any(part in partitions for part, _ in self._sizes), timeout=left)
+    def _committed(self, error: KafkaError | None, parts: list[TopicPartition]) -> None:
+        failed = [part.partition for part in parts if error is not None or part.error is not None]
+        if failed:
+            log.warning("commit_refused", topic=self._topic, partitions=failed, error=str(error))
+            self.hand.refused(failed)
+            self._next_commit = monotonic() + REFUSED_S
+
+    def _measure(self, consumer: Consumer) -> None:
+        if monotonic() < self._next_lag:
+            return
+        self._next_lag = monotonic() + LAG_S
+        marks = self.hand.positions()
+        ends = {part: consumer.get_watermark_offsets(TopicPartition(self._topic, part), cached=True) for part in marks}
+        self._lag = {part: max(0, end[1] - marks[part]) for part, end in ends.items() if end and end[1] >= 0}
+
+    def _finish(self, consumer: Consumer, partitions: set[int]) -> None:
+        deadline = monotonic() + self._drain_s if self._deadline is None else self._deadline
+        if not self.hand.drain(partitions, deadline):
+            log.warning("drain_cut", topic=self._topic, partitions=sorted(partitions))
         self._commit(consumer, wait=True)
 
-    def _assign(self, _consumer: Consumer, parts: list[TopicPartition]) -> None:
+    def _assign(self, consumer: Consumer, parts: list[TopicPartition]) -> None:
         log.info("partitions_assigned", topic=self._topic, partitions=[part.partition for part in parts])
+        for part in parts:
+            self.hand.own(part.partition, None)
+        try:
+            for part in consumer.committed(parts, timeout=ASK_S) if parts else ():
+                if part.offset >= 0:
+                    self._begin(consumer, part)
+        except KafkaException as error:
+            log.warning("committed_unknown", topic=self._topic, error=str(error))
         self.assigned = True
+
+    def _begin(self, consumer: Consumer, part: TopicPartition) -> None:
+        """Start behind what retention cut off, and commit that, so that the group never seems to lag there."""
+        low, _ = consumer.get_watermark_offsets(part, timeout=ASK_S)
+        self.hand.own(part.partition, max(part.offset, low))
+        if low > part.offset:
+            self._report(Gap(part.partition, part.offset, low))
+            self.hand.skipped()
 
     def _revoke(self, consumer: Consumer, parts: list[TopicPartition]) -> None:
         gone = {part.partition for part in parts}
         if gone:
             log.info("partitions_revoked", topic=self._topic, partitions=sorted(gone))
-            self._drain(consumer, gone)
-            self._forget(gone)
+            self._finish(consumer, gone)
+            self.hand.disown(gone)
 
     def _lose(self, _consumer: Consumer, parts: list[TopicPartition]) -> None:
         gone = {part.partition for part in parts}
         log.warning("partitions_lost", topic=self._topic, partitions=sorted(gone))
-        self._forget(gone)
+        self.hand.disown(gone)
 
-    def _forget(self, partitions: set[int]) -> None:
-        with self._changed:
-            for place in [place for place in self._sizes if place[0] in partitions]:
-                self._bytes -= self._sizes.pop(place)
-            for partition in partitions:
-                self._trackers.pop(partition, None)
+    def _parts(self, marks: dict[int, int]) -> list[TopicPartition]:
+        return [TopicPartition(self._topic, partition, mark) for partition, mark in marks.items()]
 
 
 def _record(message: Message) -> Record:

@@ -6,6 +6,7 @@ acknowledged every stage of it; the low-water mark of finished records is commit
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
@@ -13,11 +14,14 @@ import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from odradek.errors import InfrastructureAway
-from odradek.kafka.deadletter import dead_letter
-from odradek.kafka.intake import Intake, Window
+from odradek.kafka.deadletter import dead_letter, within_limit
+from odradek.kafka.intake import Intake
 from odradek.kafka.producer import StageProducer
-from odradek.kafka.records import Done, Poison, Record
+from odradek.kafka.records import Done, Poison, Record, Send, ToFrontier
+from odradek.kafka.window import Window
 from odradek.settings import Settings
+
+__all__ = ["HandleMany", "HandleOne", "Result", "Runner", "Window"]
 
 log = structlog.get_logger()
 
@@ -25,120 +29,160 @@ T = TypeVar("T")
 Result = Done | Poison
 HandleOne = Callable[[Record], Awaitable[Result]]
 HandleMany = Callable[[Sequence[Record]], Awaitable[Sequence[Result]]]
+Work = Callable[[], Awaitable[None]]
 
 ROUND = 500
 """Most results that are settled together."""
+LEAVE_S = 5.0
 
 
 class Runner:
-    """Runs one handler over one topic until `stop` is set."""
+    """Runs one handler over one topic until `stop` is set. Made and used on the event loop that runs it."""
 
     def __init__(self, settings: Settings, service: str, topic: str, producer: StageProducer, window: Window) -> None:
         self.service = service
+        self.topic = topic
         self.producer = producer
         self.finished = 0
         """Records settled so far."""
+        self.dead_letters = 0
+        """Of these, poison."""
         self.away: str | None = None
         """What the handler is waiting for, in the engine's own words; None: nothing."""
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._inbox: asyncio.Queue[list[Record]] = asyncio.Queue()
-        self._results: asyncio.Queue[Result] = asyncio.Queue()
-        self.intake = Intake(settings, service, topic, window, self._inbox.put_nowait)
+        self._inbox: asyncio.Queue[Record] = asyncio.Queue()
+        self._results: deque[Result] = deque()
+        self._some = asyncio.Event()
+        self.intake = Intake(settings, service, topic, window, self._deliver)
+
+    @property
+    def ready(self) -> bool:
+        """True once the group has said which partitions are ours."""
+        return self.intake.assigned
 
     async def run_each(self, handle: HandleOne, stop: asyncio.Event, concurrency: int) -> None:
-        """Handle records one by one, many at a time, in whatever order they finish."""
-        slots = asyncio.Semaphore(concurrency)
+        """Handle records one by one, `concurrency` at a time, in whatever order they finish."""
 
-        async def one(record: Record) -> None:
-            try:
-                self._results.put_nowait(await self._insist(lambda: handle(record)))
-            finally:
-                slots.release()
-
-        async def feed(group: asyncio.TaskGroup) -> None:
+        async def work() -> None:
             while True:
-                for record in await self._inbox.get():
-                    await slots.acquire()
-                    if self.intake.wanted(record):
-                        task = group.create_task(one(record))
-                        self._tasks.add(task)
-                        task.add_done_callback(self._tasks.discard)
-                    else:
-                        slots.release()
+                record = await self._inbox.get()
+                if self.intake.hand.begin(record):
+                    structlog.contextvars.bind_contextvars(partition=record.partition, offset=record.offset)
+                    self._settle_soon([await self._insist(lambda record=record: handle(record))])  # type: ignore[misc]  # mypy types no default of a lambda
 
-        await self._run(feed, stop)
+        structlog.contextvars.bind_contextvars(topic=self.topic)
+        await self._run([work] * concurrency, stop)
 
-    async def run_batches(self, handle: HandleMany, stop: asyncio.Event, max_records: int) -> None:
-        """Handle records in batches of what is there, at most `max_records`."""
+    async def run_batches(
+        self, handle: HandleMany, stop: asyncio.Event, max_records: int, max_wait_s: float = 0.0
+    ) -> None:
+        """Handle records in batches: what is there, at most `max_records`, after at most `max_wait_s` for company."""
 
-        async def feed(_: asyncio.TaskGroup) -> None:
+        async def work() -> None:
             while True:
-                waiting = await self._inbox.get()
-                while len(waiting) < max_records and not self._inbox.empty():
-                    waiting = waiting + self._inbox.get_nowait()
-                for start in range(0, len(waiting), max_records):
-                    batch = [each for each in waiting[start : start + max_records] if self.intake.wanted(each)]
-                    if batch:
-                        results = await self._insist(lambda batch=batch: handle(batch))  # type: ignore[misc]  # a default
-                        for result in results:
-                            self._results.put_nowait(result)
-                        await asyncio.sleep(0)
+                batch = await self._batch(max_records, max_wait_s)
+                if batch:
+                    self._settle_soon(await self._insist(lambda batch=batch: handle(batch)))  # type: ignore[misc]  # mypy types no default of a lambda
+                    await asyncio.sleep(0)
 
-        await self._run(feed, stop)
+        structlog.contextvars.bind_contextvars(topic=self.topic)
+        await self._run([work], stop)
 
-    async def _run(self, feed: Callable[[asyncio.TaskGroup], Awaitable[None]], stop: asyncio.Event) -> None:
+    async def _batch(self, max_records: int, max_wait_s: float) -> list[Record]:
+        records = [await self._inbox.get()]
+        if max_wait_s and self._inbox.qsize() < max_records - 1:
+            await asyncio.sleep(max_wait_s)
+        while len(records) < max_records and not self._inbox.empty():
+            records.append(self._inbox.get_nowait())
+        return [record for record in records if self.intake.hand.begin(record)]
+
+    def _deliver(self, records: list[Record]) -> None:
+        for record in records:
+            self._inbox.put_nowait(record)
+
+    async def _run(self, works: Sequence[Work], stop: asyncio.Event) -> None:
+        """Until the group is left: because of `stop`, because the consumer failed, or because a handler crashed."""
+        tasks = [asyncio.ensure_future(work()) for work in (*works, self._settle)]
+        stopping = asyncio.ensure_future(stop.wait())
+        left = asyncio.ensure_future(self.intake.left())
         self.intake.start()
-        async with asyncio.TaskGroup() as group:
-            work = [group.create_task(self._forever(feed, group)), group.create_task(self._settle())]
-            stopping = group.create_task(stop.wait())
-            left = asyncio.ensure_future(self.intake.stopped())
-            await asyncio.wait({stopping, left}, return_when=asyncio.FIRST_COMPLETED)
-            self.intake.stop()
-            await left
-            for task in (stopping, *work, *self._tasks):
+        try:
+            ended, _ = await asyncio.wait({stopping, left, *tasks}, return_when=asyncio.FIRST_COMPLETED)
+            if stopping in ended:
+                self.intake.stop()
+                ended, _ = await asyncio.wait({left, *tasks}, return_when=asyncio.FIRST_COMPLETED)
+            for task in ended:
+                task.result()
+        finally:
+            self.intake.abandon()
+            for task in (stopping, *tasks):
                 task.cancel()
-
-    @staticmethod
-    async def _forever(feed: Callable[[asyncio.TaskGroup], Awaitable[None]], group: asyncio.TaskGroup) -> None:
-        await feed(group)
+            await asyncio.gather(stopping, *tasks, return_exceptions=True)
+            await asyncio.wait({left}, timeout=LEAVE_S)
 
     async def _insist(self, ask: Callable[[], Awaitable[T]]) -> T:
         """Ask until the engines answer; what they said meanwhile stands in `away`."""
+        try:
+            return await ask()
+        except InfrastructureAway as error:
+            self._note_away(str(error), 1)
         async for attempt in AsyncRetrying(
             retry=retry_if_exception_type(InfrastructureAway),
             wait=wait_random_exponential(multiplier=0.2, max=10),
-            before_sleep=self._note_away,
-            reraise=True,
+            before_sleep=self._asked_again,
         ):
             with attempt:
                 answer = await ask()
         self.away = None
         return answer
 
-    def _note_away(self, state: RetryCallState) -> None:
+    def _asked_again(self, state: RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome is not None else None
-        self.away = str(error)
-        log.warning("infrastructure_away", service=self.service, attempt=state.attempt_number, error=self.away)
+        self._note_away(str(error), state.attempt_number + 1)
+
+    def _note_away(self, error: str, attempt: int) -> None:
+        self.away = error
+        log.warning("infrastructure_away", service=self.service, attempt=attempt, error=error)
+
+    def _settle_soon(self, results: Sequence[Result]) -> None:
+        self._results.extend(results)
+        self._some.set()
 
     async def _settle(self) -> None:
         while True:
-            results = [await self._results.get()]
-            while len(results) < ROUND and not self._results.empty():
-                results.append(self._results.get_nowait())
-            await self._insist(lambda results=results: self._send_stages(results))  # type: ignore[misc]  # a default
-            self.intake.finish([result.record for result in results])
+            await self._some.wait()
+            results = [self._results.popleft() for _ in range(min(ROUND, len(self._results)))]
+            if not self._results:
+                self._some.clear()
+            await self._send_stages(results)
+            self.intake.hand.finish([result.record for result in results])
             self.finished += len(results)
 
     async def _send_stages(self, results: list[Result]) -> None:
         for number in range(max((len(result.stages) for result in results), default=0)):
-            stages = [result.stages[number] for result in results if number < len(result.stages)]
-            sends = [send for stage in stages for send in stage.sends]
-            await self.producer.send(sends, [fact for stage in stages for fact in stage.facts])
-            for stage in stages:
+            staged = [(result.record, result.stages[number]) for result in results if number < len(result.stages)]
+            await self._send(
+                [within_limit(send, record, self.service) for record, stage in staged for send in stage.sends],
+                [fact for _, stage in staged for fact in stage.facts],
+            )
+            for _, stage in staged:
                 if stage.acknowledged is not None:
                     stage.acknowledged()
         poison = [result for result in results if isinstance(result, Poison)]
-        for each in poison:
-            log.warning("dead_letter", topic=each.record.topic, partition=each.record.partition,
-                        offset=each.record.offset, reason=each.reason, error=each.error)  # fmt: skip
-        await self.producer.send([dead_letter(each, self.service) for each in poison])
+        if poison:
+            await self._send([self._buried(each) for each in poison], [])
+            self.dead_letters += len(poison)
+
+    async def _send(self, sends: list[Send], facts: list[ToFrontier]) -> None:
+        await self._insist(lambda: self.producer.send(sends, facts))
+
+    def _buried(self, poison: Poison) -> Send:
+        at = poison.record
+        log.warning(
+            "dead_letter",
+            topic=at.topic,
+            partition=at.partition,
+            offset=at.offset,
+            reason=poison.reason,
+            error=poison.error,
+        )
+        return dead_letter(poison, self.service)
