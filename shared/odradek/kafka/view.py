@@ -5,7 +5,8 @@ from threading import Event, Lock, Thread
 from typing import Any, Generic, TypeVar
 
 import structlog
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
+from msgspec import MsgspecError
 
 from odradek.kafka.client import consumer_config
 from odradek.settings import Settings
@@ -13,11 +14,15 @@ from odradek.settings import Settings
 M = TypeVar("M")
 log = structlog.get_logger()
 
+POLL_S = 0.2
+MOST = 1000
+
 
 class View(Generic[M]):
     """The newest value of every key of a compacted topic, kept up to date until `stop`.
 
-    `parse` turns key and value into what the view holds; a record it refuses with ValueError is logged and left out.
+    `parse` turns key and value into what the view holds; a record it refuses (ValueError, or
+    msgspec's errors) is logged and left out.
     """
 
     def __init__(self, settings: Settings, topic: str, parse: Callable[[str, bytes], M]) -> None:
@@ -28,7 +33,8 @@ class View(Generic[M]):
         self._lock = Lock()
         self._listeners: list[Callable[[str, M | None], None]] = []
         self._stopping = Event()
-        self._ready = Event()
+        self._read_once = Event()
+        self._failed = False
         self._thread = Thread(target=self._run, name=f"view-{topic}", daemon=True)
 
     def on_change(self, listener: Callable[[str, M | None], None]) -> None:
@@ -41,12 +47,12 @@ class View(Generic[M]):
 
     @property
     def ready(self) -> bool:
-        """True once everything that was in the topic at the start has been read."""
-        return self._ready.is_set()
+        """True once the end of every partition has been seen; False again when the view's thread has crashed."""
+        return self._read_once.is_set() and not self._failed
 
     def wait_ready(self, timeout_s: float) -> bool:
         """Wait until `ready`; False when the time is over first."""
-        return self._ready.wait(timeout_s)
+        return self._read_once.wait(timeout_s)
 
     def get(self, key: str) -> M | None:
         """The newest value of a key."""
@@ -68,43 +74,50 @@ class View(Generic[M]):
 
     def _run(self) -> None:
         config = consumer_config(self._settings, f"{self._settings.topic_prefix}view")
-        consumer = Consumer(config | {"partition.assignment.strategy": "range"})
+        consumer = Consumer(config | {"partition.assignment.strategy": "range", "enable.partition.eof": True})
         try:
-            ends = self._assign(consumer)
-            while not self._stopping.is_set():
-                for message in consumer.consume(500, timeout=0.05):
-                    error = message.error()
-                    if error is not None:
-                        log.warning("view_error", topic=self._topic, error=error.str())
-                        continue
-                    self._take(message)
-                if not self._ready.is_set() and _reached(consumer, ends):
-                    self._ready.set()
+            self._read(consumer, self._assign(consumer))
+        except Exception:
+            self._failed = True
+            log.exception("view_crashed", topic=self._topic)
         finally:
             consumer.close()
 
-    def _assign(self, consumer: Consumer) -> dict[int, int]:
+    def _read(self, consumer: Consumer, unread: set[int]) -> None:
+        while not self._stopping.is_set():
+            first = consumer.poll(POLL_S)
+            for message in () if first is None else (first, *consumer.consume(MOST, 0)):
+                error = message.error()
+                if error is None:
+                    self._take(message)
+                elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001  (its only name)
+                    unread.discard(message.partition() or 0)
+                else:
+                    log.warning("view_error", topic=self._topic, error=error.str())
+            if not unread:
+                self._read_once.set()
+
+    def _assign(self, consumer: Consumer) -> set[int]:
+        """Begin at the start of every partition, as soon as the topic is there; returns the partitions."""
         while not self._stopping.is_set():
             try:
                 found = consumer.list_topics(self._topic, timeout=5).topics[self._topic]
                 if found.error is None and found.partitions:
-                    parts = [TopicPartition(self._topic, partition, 0) for partition in found.partitions]
-                    ends = {part.partition: consumer.get_watermark_offsets(part, timeout=5)[1] for part in parts}
-                    consumer.assign(parts)
-                    return ends
+                    consumer.assign([TopicPartition(self._topic, part, OFFSET_BEGINNING) for part in found.partitions])
+                    return set(found.partitions)
                 log.warning("view_waits_for_topic", topic=self._topic)
             except KafkaException as error:
                 log.warning("view_waits_for_kafka", topic=self._topic, error=str(error))
             self._stopping.wait(0.5)
-        return {}
+        return set()
 
     def _take(self, message: Any) -> None:
-        key, raw = (message.key() or b"").decode(), message.value()
+        key, raw = (message.key() or b"").decode(errors="replace"), message.value()
         value: M | None = None
         if raw is not None:
             try:
                 value = self._parse(key, raw)
-            except ValueError as error:
+            except (ValueError, MsgspecError) as error:
                 log.warning("view_refused", topic=self._topic, offset=message.offset(), error=str(error))
                 return
         with self._lock:
@@ -114,8 +127,3 @@ class View(Generic[M]):
                 self._values[key] = value
         for listener in self._listeners:
             listener(key, value)
-
-
-def _reached(consumer: Consumer, ends: dict[int, int]) -> bool:
-    waiting = [TopicPartition(part.topic, part.partition) for part in consumer.assignment() if ends[part.partition] > 0]
-    return all(part.offset >= ends[part.partition] for part in consumer.position(waiting)) if waiting else True
