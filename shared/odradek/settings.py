@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from odradek.errors import UserError
-from odradek.specification import duration_s
 from odradek.topics import DEFAULT_PARTITIONS, DEFAULT_PREFIX
+from odradek.units import duration_s
 
 PREFIX = "ODRADEK_"
 

@@ -199,7 +199,7 @@ class Gateway:
             version=record.version,
             epoch=record.epoch,
             wanted=record.wanted,
-            spec=record.spec if spec else None,
+            spec={name: value for name, value in record.spec.items() if name != "seeds"} if spec else None,
             run=record.run,
             at_ms=record.changed_at_ms,
         )

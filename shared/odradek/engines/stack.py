@@ -5,9 +5,9 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-
-import httpx
 
 from odradek.engines.engine import LOOPBACK, Engine, free_port
 from odradek.engines.kafka import kafka_engine
@@ -140,7 +140,11 @@ def _engine_child(engine: Engine) -> Child:
 
 
 def _is_ready(port: int) -> bool:
+    connection = HTTPConnection(LOOPBACK, port, timeout=2)
     try:
-        return httpx.get(f"http://{LOOPBACK}:{port}/health/ready", timeout=2, trust_env=False).is_success
-    except httpx.HTTPError:
+        connection.request("GET", "/health/ready")
+        return connection.getresponse().status == HTTPStatus.OK
+    except (OSError, HTTPException):
         return False
+    finally:
+        connection.close()

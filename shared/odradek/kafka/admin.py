@@ -3,12 +3,14 @@
 import time
 from concurrent.futures import Future
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs re-export without saying so
     AdminClient,
     ConfigResource,
     NewTopic,
+    OffsetSpec,
     ResourceType,
+    TopicMetadata,
 )
 
 from odradek.errors import InfrastructureAway, UserError
@@ -87,11 +89,21 @@ def _wait_known(admin: AdminClient, names: set[str]) -> None:
     deadline = time.monotonic() + TIMEOUT_S
     while time.monotonic() < deadline:
         topics = admin.list_topics(timeout=TIMEOUT_S).topics
-        led = {n for n in names if n in topics and all(p.leader >= 0 for p in topics[n].partitions.values())}
-        if led == names:
+        if names <= set(topics) and all(_led(admin, topics[name]) for name in names):
             return
         time.sleep(0.05)
     raise InfrastructureAway("the brokers do not announce the topics just created")
+
+
+def _led(admin: AdminClient, topic: TopicMetadata) -> bool:
+    """True once the leader of every partition answers for it; metadata is early by some tenths of a second."""
+    asked = {TopicPartition(str(topic.topic), partition): OffsetSpec.latest() for partition in topic.partitions}
+    try:
+        for future in admin.list_offsets(asked).values():
+            future.result(timeout=TIMEOUT_S)
+    except KafkaException:
+        return False
+    return True
 
 
 def _differing_configs(admin: AdminClient, settings: Settings, topics: list[Topic]) -> list[str]:

@@ -6,7 +6,7 @@ from odradek.specification.fetch import MAX_BODY_BYTES, Auth, Fetch
 from odradek.specification.files import load_job_file, parse_yaml
 from odradek.specification.model import Archive, JobSpecification, Politeness, Schedule, ScopeRules, Seed
 from odradek.specification.redaction import redacted
-from odradek.specification.units import duration_s, size_bytes
+from odradek.units import duration_s, size_bytes
 
 __all__ = [
     "MAX_BODY_BYTES",

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from odradek.specification.parts import Strict
-from odradek.specification.units import Duration, size_bytes
+from odradek.units import Duration, size_bytes
 
 MAX_BODY_BYTES = 15 * 1024 * 1024
 """A page travels as one Kafka message of at most 16 MiB."""

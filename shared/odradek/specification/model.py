@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 from odradek.specification.extraction import ExtractRule
 from odradek.specification.fetch import Fetch
 from odradek.specification.parts import Domain, Patterns, Strict, WebUrl
-from odradek.specification.units import Duration, Expiry
+from odradek.units import Duration, Expiry
 from odradek.urls import CrawlUrl, UrlRules, identify
 
 _CRON = re.compile(

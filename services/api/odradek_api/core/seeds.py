@@ -11,9 +11,9 @@ import msgspec
 from odradek.addresses import host_refusal
 from odradek.contracts import Discovered, JobRecord
 from odradek.kafka.records import ToFrontier
-from odradek.scope import Scope, site_of
+from odradek.scope import Scope
 from odradek.specification import JobSpecification
-from odradek.urls import UrlRules, identify
+from odradek.urls import identify
 
 REJECTIONS_SHOWN = 1000
 EXPLANATIONS = {
@@ -77,8 +77,7 @@ class SeedJudge:
     def __init__(self, record: JobRecord, *, allow_private: bool) -> None:
         self._record = record
         self._spec = JobSpecification.from_wire(record.spec)
-        rules = self._spec.scope
-        self._rules = UrlRules(rules.drop_query_parameters, rules.sort_query)
+        self._rules = self._spec.scope.url_rules
         self._scope = Scope(self._spec)
         self._allow_private = allow_private
 
@@ -92,7 +91,7 @@ class SeedJudge:
             return found
         if not self._allow_private and host_refusal(found.host):
             return "private_address"
-        site = site_of(found)
+        site = self._scope.site(found)
         refusal = self._scope.refusal(found, depth=seed.depth, site=site, seed=True)
         if refusal is not None:
             return refusal
@@ -105,7 +104,7 @@ class SeedJudge:
             depth=seed.depth,
             priority=self._spec.priority if seed.priority is None else seed.priority,
             seed=True,
-            site=None if self._spec.scope.allowed_domains is not None else site,
+            site=site,
             meta=seed.meta,
         )
         return ToFrontier(found.key, fact)
