@@ -1,0 +1,92 @@
+"""Which redirects are followed on the spot: to the very same URL (cookie walls), and those of robots and sitemaps.
+
+All others are facts: the target is judged and queued like any URL (rule K).
+"""
+
+from dataclasses import dataclass, replace
+
+from odradek.contracts import FetchRequest
+from odradek.urls import CrawlUrl, identify, join
+from odradek_fetcher.core.answers import Answer, Failure, Order
+from odradek_fetcher.core.plans import Plan
+
+REDIRECTS = frozenset((301, 302, 303, 307, 308))
+MAX_HOPS = 10
+"""Of one chain over all its URLs."""
+MAX_ON_THE_SPOT = 5
+"""RFC 9309 section 2.3.1.2 for robots.txt; as many for the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a redirect leads."""
+
+    url: str
+    """Absolute, without fragment."""
+    found: CrawlUrl | None
+    """None: no URL that can be crawled (the parser refuses it by name)."""
+
+
+def target(answer: Answer, plan: Plan) -> Target | None:
+    """Where the answer redirects to; None when it does not, or to nothing that is a URL."""
+    location = answer.headers.get("location") if answer.status in REDIRECTS else None
+    url = join(answer.url, location) if location else None
+    if url is None:
+        return None
+    fetch = plan.spec.fetch
+    found = identify(url, plan.rules, method=fetch.method, body=plan.body)
+    return Target(url.partition("#")[0], found if isinstance(found, CrawlUrl) else None)
+
+
+def on_the_spot(request: FetchRequest, plan: Plan, order: Order, answer: Answer, hops: int) -> Order | Failure | None:
+    """The next exchange when the redirect is followed here, why it cannot be, or None when the answer stands.
+
+    `hops` exchanges were already made on the spot for this request.
+    """
+    if answer.status not in REDIRECTS:
+        return None
+    there = target(answer, plan)
+    if there is None or there.found is None:
+        return None
+    same = there.found.fp == request.fp
+    if request.kind == "page" and not same:
+        return None
+    if hops >= MAX_ON_THE_SPOT:
+        if request.kind == "page":
+            return Failure("redirect_loop", f"{request.url} redirects to itself again and again", lasting=True)
+        return Failure("redirect_limit", f"more than {MAX_ON_THE_SPOT} redirects from {request.url}", lasting=True)
+    headers = order.headers if there.found.host == order.host else _without_credentials(order.headers)
+    headers = _with_cookies(headers, answer) if there.found.host == order.host else headers
+    return replace(order, url=there.url, host=there.found.host, headers=headers)
+
+
+def chain_failure(request: FetchRequest, plan: Plan, there: Target) -> Failure | None:
+    """Why the chain that led here may not go on to this target."""
+    if len(request.chain) >= MAX_HOPS:
+        return Failure("redirect_limit", f"more than {MAX_HOPS} redirects one after another", lasting=True)
+    if there.found is None:
+        return None
+    for hop in request.chain:
+        seen = identify(hop.url, plan.rules, method=plan.spec.fetch.method, body=plan.body)
+        if isinstance(seen, CrawlUrl) and seen.fp == there.found.fp:
+            return Failure("redirect_loop", f"the redirects come back to {there.url}", lasting=True)
+    return None
+
+
+def _without_credentials(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, value) for name, value in headers if name not in ("authorization", "cookie"))
+
+
+def _with_cookies(headers: tuple[tuple[str, str], ...], answer: Answer) -> tuple[tuple[str, str], ...]:
+    """The request's headers with the cookies that the answer sets; a cookie with an empty name is none."""
+    new = [value.partition(";")[0].strip() for value in answer.headers.all("set-cookie")]
+    new = [pair for pair in new if pair.partition("=")[0].strip() and pair.isascii() and pair.isprintable()]
+    if not new:
+        return headers
+    jar = {}
+    old = next((value for name, value in headers if name == "cookie"), "")
+    for pair in [*old.split("; "), *new]:
+        if pair:
+            jar[pair.partition("=")[0].strip()] = pair
+    kept = [(name, value) for name, value in headers if name != "cookie"]
+    return (*kept, ("cookie", "; ".join(jar.values())))

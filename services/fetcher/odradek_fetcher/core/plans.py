@@ -1,0 +1,135 @@
+"""How a job wants its URLs asked for, worked out once for each version of its specification."""
+
+import base64
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from odradek.contracts import FetchRequest
+from odradek.specification import JobSpecification
+from odradek.urls import UrlRules
+from odradek_fetcher.core.answers import Order
+from odradek_fetcher.core.decoding import ACCEPT_ENCODING
+from odradek_fetcher.core.media import SITEMAP_TYPES
+
+ROBOTS_BYTES = 500 * 1024
+"""RFC 9309 section 2.5: at least so much of a robots.txt is read."""
+
+_SECRET = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
+_CLOSED = "ODRADEK_"
+"""The service's own variables (passwords of engines among them) are no secrets of a job."""
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
+_UNSAFE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_OURS = frozenset(("host", "content-length", "transfer-encoding", "connection", "te", "upgrade", "expect"))
+"""Headers that frame the message; a job cannot set them."""
+
+
+class PlanProblem(Exception):  # noqa: N818  (a value of the job, not an error of ours)
+    """The specification cannot be carried out here; one sentence for a person."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """All that is the same for every URL of one version of a job."""
+
+    spec: JobSpecification
+    rules: UrlRules
+    headers: tuple[tuple[str, str], ...]
+    """Without user agent and validators."""
+    user_agents: tuple[str, ...]
+    accept: frozenset[str]
+    body: bytes | None
+    proxies: tuple[str, ...]
+
+
+def plan(spec: JobSpecification, *, user_agent: str, environ: Mapping[str, str]) -> Plan:
+    """The plan of a specification; `user_agent` is what goes out when the job names none.
+
+    Raises:
+        PlanProblem: a secret is not there, or a header cannot be sent.
+    """
+    fetch = spec.fetch
+    given = {name.lower(): _resolved(value, environ) for name, value in fetch.headers.items()}
+    agents = (given.pop("user-agent"),) if "user-agent" in given else fetch.user_agents
+    headers = {
+        "accept": ",".join(fetch.accept) + ",*/*;q=0.1",
+        "accept-encoding": ACCEPT_ENCODING,
+        **given,
+    }
+    cookies = {name: _resolved(value, environ) for name, value in fetch.cookies.items()}
+    if cookies:
+        headers["cookie"] = "; ".join(f"{name}={value}" for name, value in cookies.items())
+    authorization = _authorization(spec, environ)
+    if authorization is not None:
+        headers["authorization"] = authorization
+    agents = tuple(_resolved(agent, environ) for agent in agents) or (fetch.user_agent or user_agent,)
+    _check({**headers, **{f"user-agent-{place}": agent for place, agent in enumerate(agents)}})
+    return Plan(
+        spec=spec,
+        rules=UrlRules(spec.scope.drop_query_parameters, spec.scope.sort_query),
+        headers=tuple(headers.items()),
+        user_agents=agents,
+        accept=frozenset(entry.strip().lower() for entry in fetch.accept),
+        body=None if fetch.body is None else _resolved(fetch.body, environ).encode(),
+        proxies=tuple(_resolved(proxy, environ) for proxy in fetch.proxies),
+    )
+
+
+def order(request: FetchRequest, plan: Plan, *, url: str, host: str, proxy: str | None) -> Order:
+    """The first exchange for a request. Robots and sitemaps are always asked for by GET, without the job's body."""
+    fetch, page = plan.spec.fetch, request.kind == "page"
+    agent = plan.user_agents[_turn(request, len(plan.user_agents))]
+    headers = (("user-agent", agent), *plan.headers, *_validators(request))
+    return Order(
+        method=fetch.method if page else "GET",
+        url=url,
+        host=host,
+        headers=headers,
+        body=plan.body if page else None,
+        accept={"page": plan.accept, "sitemap": SITEMAP_TYPES, "robots": None}[request.kind],
+        max_bytes=ROBOTS_BYTES if request.kind == "robots" else fetch.max_bytes,
+        proxy=proxy,
+        http2=fetch.http2,
+        verify_tls=fetch.verify_tls,
+    )
+
+
+def _turn(request: FetchRequest, count: int) -> int:
+    """Which of several a request gets: spread by its fingerprint, another one with each try."""
+    return (int(request.fp[:8], 16) + request.attempt) % count if count > 1 else 0
+
+
+def _validators(request: FetchRequest) -> list[tuple[str, str]]:
+    pairs = (("if-none-match", request.etag), ("if-modified-since", request.last_modified))
+    return [(name, value) for name, value in pairs if value is not None and not _UNSAFE.search(value)]
+
+
+def _authorization(spec: JobSpecification, environ: Mapping[str, str]) -> str | None:
+    auth = spec.fetch.auth
+    if auth is None:
+        return None
+    if auth.bearer is not None:
+        return f"Bearer {_resolved(auth.bearer, environ)}"
+    if auth.basic is not None:
+        return "Basic " + base64.b64encode(_resolved(auth.basic, environ).encode()).decode()
+    return None
+
+
+def _resolved(text: str, environ: Mapping[str, str]) -> str:
+    def secret(match: re.Match[str]) -> str:
+        name = match[1]
+        if name.upper().startswith(_CLOSED):
+            raise PlanProblem(f"the job asks for the variable {name}, which belongs to Odradek itself")
+        if name not in environ:
+            raise PlanProblem(f"the variable {name}, which the job asks for, is not set where the fetcher runs")
+        return environ[name]
+
+    return _SECRET.sub(secret, text) if "${" in text else text
+
+
+def _check(headers: Mapping[str, str]) -> None:
+    for name, value in headers.items():
+        if not _TOKEN.match(name) or name in _OURS:
+            raise PlanProblem(f"the job sets the header {name}, which cannot be set")
+        if _UNSAFE.search(value) or not value.isprintable() or not value.isascii():
+            raise PlanProblem(f"the header {name} of the job has characters that cannot be sent")

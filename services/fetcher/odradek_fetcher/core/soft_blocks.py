@@ -1,0 +1,82 @@
+"""Answers that only look like pages: challenges of bot protection, and one body for every URL.
+
+Conservative: a page lost to a false alarm is worse than a challenge kept. What counts is what the protections say
+about themselves in headers, or a short page made of nothing but their machinery.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from odradek_fetcher.core.answers import Answer
+
+SHORT_BYTES = 64 * 1024
+"""Challenge pages are short; a long page that mentions one is about it."""
+_CHALLENGE_STATUS = frozenset((200, 202, 401, 403, 405, 429, 503))
+_MARKS: tuple[tuple[str, tuple[bytes, ...]], ...] = (
+    ("Cloudflare", (b"/cdn-cgi/challenge-platform/", b"<title>Just a moment...</title>")),
+    ("Cloudflare", (b"/cdn-cgi/challenge-platform/", b"cf-browser-verification")),
+    ("Imperva", (b"/_Incapsula_Resource", b"Request unsuccessful. Incapsula incident ID")),
+    ("DataDome", (b"geo.captcha-delivery.com", b"var dd=")),
+    ("PerimeterX", (b'id="px-captcha"', b"window._pxAppId")),
+    ("Sucuri", (b"<title>You are being redirected...</title>", b"sucuri_cloudproxy_js")),
+    ("AWS WAF", (b"window.gokuProps", b"AwsWafIntegration")),
+)
+"""All marks of a row must be there."""
+
+RUN = 20
+"""So many different URLs with one and the same body, of a host that had answered differently before."""
+VARIETY = 3
+"""Different bodies that a host must have shown before a run of equal ones counts against it."""
+MAX_HOSTS = 10_000
+
+
+def challenge(answer: Answer) -> str | None:
+    """Whose challenge the answer is, as a sentence; None when it is none."""
+    if answer.status not in _CHALLENGE_STATUS:
+        return None
+    get = answer.headers.get
+    if (get("cf-mitigated") or "").lower() == "challenge":
+        return "Cloudflare answers with a challenge instead of the page"
+    if (get("x-amzn-waf-action") or "").lower() in ("challenge", "captcha"):
+        return "AWS WAF answers with a challenge instead of the page"
+    body = answer.body
+    if not body or len(body) > SHORT_BYTES or b"<" not in body[:256]:
+        return None
+    for name, marks in _MARKS:
+        if all(mark in body for mark in marks):
+            return f"{name} answers with a challenge instead of the page"
+    return None
+
+
+@dataclass(slots=True)
+class _Host:
+    variety: set[str] = field(default_factory=set)
+    last: str = ""
+    urls: set[str] = field(default_factory=set)
+
+
+class SameBodies:
+    """Notices when a host that used to have many pages has only one left, whatever is asked for.
+
+    A host that never answered anything else is simply so, and left alone.
+    """
+
+    def __init__(self) -> None:
+        self._hosts: OrderedDict[tuple[str, str], _Host] = OrderedDict()
+
+    def suspicious(self, job: str, host: str, fp: str, digest: str) -> bool:
+        """Note that `fp` was answered with a body of this digest; True when that is one of a long run."""
+        known = self._hosts.get((job, host))
+        if known is None:
+            known = self._hosts[(job, host)] = _Host()
+            if len(self._hosts) > MAX_HOSTS:
+                self._hosts.popitem(last=False)
+        else:
+            self._hosts.move_to_end((job, host))
+        if digest != known.last:
+            if known.last and len(known.variety) < VARIETY:
+                known.variety.add(known.last)
+            known.last, known.urls = digest, set()
+        if len(known.urls) < RUN:
+            known.urls.add(fp)
+        return len(known.urls) >= RUN and len(known.variety - {digest}) >= VARIETY - 1

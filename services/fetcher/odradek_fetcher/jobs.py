@@ -1,0 +1,73 @@
+"""How the jobs whose requests come in want them carried out."""
+
+import asyncio
+from collections.abc import Mapping
+
+from odradek.contracts import FetchRequest, JobRecord, decode
+from odradek.contracts.fetching import Kind
+from odradek.errors import InfrastructureAway
+from odradek.kafka.view import View
+from odradek.settings import Settings
+from odradek.specification import JobSpecification
+from odradek.topics import JOBS
+from odradek_fetcher.core.plans import Plan, PlanProblem, plan
+
+PATIENCE_S = 10.0
+"""How long the record of an unknown job, or of a newer version, is waited for."""
+POLL_S = 0.05
+
+
+class Jobs:
+    """The newest record of each job, and the plan that follows from it."""
+
+    def __init__(self, settings: Settings, environ: Mapping[str, str]) -> None:
+        self.view: View[JobRecord] = View(settings, JOBS, lambda _, value: decode(JobRecord, value))
+        self._environ = environ
+        self._user_agent = user_agent(settings)
+        self._bare = plan(JobSpecification(), user_agent=self._user_agent, environ={})
+        self._plans: dict[str, tuple[int, Plan | PlanProblem]] = {}
+
+    async def record(self, request: FetchRequest) -> JobRecord | None:
+        """The record that applies to a request, waited for when it is not there yet; None: there is no such job.
+
+        Raises:
+            InfrastructureAway: the version that the request was made by does not come.
+        """
+        record = self.view.get(request.job)
+        if record is not None and record.version >= request.spec_version:
+            return record
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                while record is None or record.version < request.spec_version:
+                    await asyncio.sleep(POLL_S)
+                    record = self.view.get(request.job)
+        except TimeoutError:
+            if record is None and self.view.ready:
+                return None
+            raise InfrastructureAway(f"version {request.spec_version} of job {request.job} has not come") from None
+        return record
+
+    def plan(self, record: JobRecord, kind: Kind) -> Plan | PlanProblem:
+        """The plan for this version of a job; robots.txt is asked for also when the job's own plan has a problem."""
+        found = self._plan(record)
+        return self._bare if kind == "robots" and isinstance(found, PlanProblem) else found
+
+    def _plan(self, record: JobRecord) -> Plan | PlanProblem:
+        known = self._plans.get(record.job)
+        if known is None or known[0] != record.version:
+            known = self._plans[record.job] = (record.version, self._work_out(record))
+        return known[1]
+
+    def _work_out(self, record: JobRecord) -> Plan | PlanProblem:
+        try:
+            spec = JobSpecification.from_wire(record.spec)
+            return plan(spec, user_agent=self._user_agent, environ=self._environ)
+        except PlanProblem as problem:
+            return problem
+        except ValueError as error:
+            return PlanProblem(f"the specification of the job cannot be read: {' '.join(str(error).split())[:300]}")
+
+
+def user_agent(settings: Settings) -> str:
+    """What sites are told when a job says nothing: product token and, if there is one, the address of who crawls."""
+    return settings.user_agent if settings.contact_url is None else f"{settings.user_agent} (+{settings.contact_url})"

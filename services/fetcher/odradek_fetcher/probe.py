@@ -1,0 +1,18 @@
+"""What one exchange saw on its way: noted by the connection that it opens, wherever in the library that happens."""
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Probe:
+    """Steps of one exchange; null where the step did not happen (a connection was used again)."""
+
+    dns_ms: float | None = None
+    connect_ms: float | None = None
+    address: str | None = None
+    opened: bool = False
+    """A connection was opened (or tried) for this exchange."""
+
+
+PROBE: ContextVar[Probe] = ContextVar("probe")
