@@ -49,7 +49,7 @@ class Settings(BaseModel):
     """SASL password."""
     mongodb_url: SecretStr = SecretStr("mongodb://127.0.0.1:27017")
     """Where items are stored; the database is `odradek` unless the URL names one."""
-    elasticsearch_url: str = "http://127.0.0.1:9200"
+    elasticsearch_url: str = Field(default="http://127.0.0.1:9200", repr=False)
     """Where crawl events are searched."""
     elasticsearch_api_key: SecretStr | None = None
     """API key of Elasticsearch."""

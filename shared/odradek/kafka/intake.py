@@ -145,7 +145,7 @@ class Intake:
             return 0
         more = min(room, MOST) - 1
         messages = [first, *consumer.consume(more, 0)] if more > 0 else [first]
-        records, gaps = self.hand.take([_record(each) for each in messages if self._readable(each)])
+        records, gaps = self.hand.take([record_of(each) for each in messages if self._readable(each)])
         for gap in gaps:
             self._report(gap)
         if records:
@@ -238,7 +238,8 @@ class Intake:
         return [TopicPartition(self._topic, partition, mark) for partition, mark in marks.items()]
 
 
-def _record(message: Message) -> Record:
+def record_of(message: Message) -> Record:
+    """confluent-kafka's message as a value of ours."""
     headers: Any = message.headers() or ()
     return Record(
         topic=message.topic() or "",

@@ -1,21 +1,18 @@
 """A compacted topic as a dictionary: read from the beginning in a thread, the newest value of each key kept."""
 
-import os
 from collections.abc import Callable
 from threading import Event, Lock, Thread
 from typing import Any, Generic, TypeVar
 
 import structlog
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
+from msgspec import MsgspecError
 
 from odradek.kafka.client import consumer_config
 from odradek.settings import Settings
 
 M = TypeVar("M")
 log = structlog.get_logger()
-
-CRASHED = 70
-"""Exit code of a process whose view met a bug: it must not go on with what it no longer knows."""
 
 POLL_S = 0.2
 MOST = 1000
@@ -24,8 +21,8 @@ MOST = 1000
 class View(Generic[M]):
     """The newest value of every key of a compacted topic, kept up to date until `stop`.
 
-    `parse` turns key and value into what the view holds; a record it refuses with ValueError (as msgspec's
-    errors are) is logged and left out.
+    `parse` turns key and value into what the view holds; a record it refuses (ValueError, or
+    msgspec's errors) is logged and left out.
     """
 
     def __init__(self, settings: Settings, topic: str, parse: Callable[[str, bytes], M]) -> None:
@@ -77,26 +74,28 @@ class View(Generic[M]):
 
     def _run(self) -> None:
         config = consumer_config(self._settings, f"{self._settings.topic_prefix}view")
-        consumer = Consumer(config | {"partition.assignment.strategy": "range"})
+        consumer = Consumer(config | {"partition.assignment.strategy": "range", "enable.partition.eof": True})
         try:
-            self._follow(consumer)
+            self._read(consumer, self._assign(consumer))
         except Exception:
+            self._failed = True
             log.exception("view_crashed", topic=self._topic)
-            os._exit(CRASHED)
         finally:
             consumer.close()
 
-    def _follow(self, consumer: Consumer) -> None:
-        ends = self._assign(consumer)
+    def _read(self, consumer: Consumer, unread: set[int]) -> None:
         while not self._stopping.is_set():
-            for message in consumer.consume(500, timeout=0.05):
+            first = consumer.poll(POLL_S)
+            for message in () if first is None else (first, *consumer.consume(MOST, 0)):
                 error = message.error()
-                if error is not None:
+                if error is None:
+                    self._take(message)
+                elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001  (its only name)
+                    unread.discard(message.partition() or 0)
+                else:
                     log.warning("view_error", topic=self._topic, error=error.str())
-                    continue
-                self._take(message)
-            if not self._ready.is_set() and _reached(consumer, ends):
-                self._ready.set()
+            if not unread:
+                self._read_once.set()
 
     def _assign(self, consumer: Consumer) -> set[int]:
         """Begin at the start of every partition, as soon as the topic is there; returns the partitions."""
@@ -118,7 +117,7 @@ class View(Generic[M]):
         if raw is not None:
             try:
                 value = self._parse(key, raw)
-            except ValueError as error:
+            except (ValueError, MsgspecError) as error:
                 log.warning("view_refused", topic=self._topic, offset=message.offset(), error=str(error))
                 return
         with self._lock:
