@@ -22,6 +22,7 @@ class Dispatcher:
         self._in_flight = in_flight
         self._awake = asyncio.Event()
         self._turn = 0
+        self._look_at = 0
         self.sent = 0
         """Requests sent so far."""
 
@@ -42,24 +43,27 @@ class Dispatcher:
 
     def round(self, now: int) -> int:
         """One look at every partition; returns after how many milliseconds to look again."""
-        due = [owned for owned in self._ownership if owned.core.dispatching]
-        free = self._in_flight - sum(owned.core.outstanding for owned in due)
+        mine = [owned for owned in self._ownership if owned.core.dispatching]
+        free = self._in_flight - sum(owned.core.outstanding for owned in mine)
+        if free <= 0 and now < self._look_at:
+            return self._look_at - now
+        self._look_at = now + IDLE_MS
         did = False
-        for left, owned in self._in_turn(due, now):
+        for left, owned in self._in_turn(mine, now):
             sent = self._dispatch(owned, now, -(-free // left) if free > 0 else 0)
             free -= sent
             did = did or sent > 0
-        wakes = [wake for owned in due if (wake := owned.core.wake_at_ms(now)) is not None]
+        if free <= 0:
+            return IDLE_MS
+        wakes = [wake for owned in mine if (wake := owned.core.wake_at_ms(now)) is not None]
         soonest = min(wakes, default=now + IDLE_MS) - now
         if soonest > 0:
             return min(soonest, IDLE_MS)
-        if free <= 0:
-            return IDLE_MS
         return 0 if did else PATIENCE_MS
 
-    def _in_turn(self, due: list[Owned], now: int) -> Iterable[tuple[int, Owned]]:
+    def _in_turn(self, mine: list[Owned], now: int) -> Iterable[tuple[int, Owned]]:
         """Partitions with something due, each round beginning with another; with each, how many are left."""
-        ready = [owned for owned in due if (wake := owned.core.wake_at_ms(now)) is not None and wake <= now]
+        ready = [owned for owned in mine if (wake := owned.core.wake_at_ms(now)) is not None and wake <= now]
         if not ready:
             return ()
         self._turn = (self._turn + 1) % len(ready)

@@ -30,9 +30,12 @@ class Outbox:
 
     def dispatch(self, dispatched: Dispatched) -> None:
         """Requests, facts and events of one dispatch."""
-        self.send(self._requests(dispatched.requests))
-        self.send(_batches(dispatched.facts))
-        self.send(self._events(dispatched.events))
+        if dispatched.requests:
+            self.send(self._requests(dispatched.requests))
+        if dispatched.facts:
+            self.send(_batches(dispatched.facts))
+        if dispatched.events:
+            self.send(self._events(dispatched.events))
 
     async def flush(self) -> None:
         """Wait until everything sent before is acknowledged."""
