@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Iterator
 from typing import Any
 
-from elasticsearch import ApiError, TransportError
 from pymongo.errors import PyMongoError
 
+from odradek.errors import InfrastructureAway
 from odradek.settings import Settings
 from odradek.stores import (
     ITEMS,
-    call_search,
+    SearchRefused,
     connect_documents,
     connect_search,
     exported_json,
@@ -73,11 +73,11 @@ class Reader:
         """Crawl events that match an Elasticsearch query, newest first, with their total."""
         body = {"query": query, "size": limit, "sort": [{"@timestamp": {"order": "desc"}}], "track_total_hits": True}
         try:
-            hits = call_search(self._search, "POST", search_path(), body)["hits"]
-        except ApiError as error:
+            hits = self._search.call("POST", search_path(), body)["hits"]
+        except SearchRefused as error:
             raise Problem(400, "Query not understood", str(error)[:500]) from error
-        except TransportError as error:
-            raise Problem(503, AWAY, f"Elasticsearch does not answer: {error}") from error
+        except InfrastructureAway as error:
+            raise Problem(503, AWAY, str(error)) from error
         return {"total": hits["total"]["value"], "data": [hit["_source"] for hit in hits["hits"]]}
 
     async def __call__(self, ask: Any, *arguments: Any) -> Any:

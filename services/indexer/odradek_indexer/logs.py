@@ -1,17 +1,16 @@
 """Crawl events into Elasticsearch: hand-joined bulks of `create` into one data stream; what is there already counts."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import structlog
-from elasticsearch import ApiError, Elasticsearch, TransportError
 
 from odradek.errors import InfrastructureAway
 from odradek.stores import (
     LIFECYCLE_POLICY,
     TEMPLATE,
+    SearchEngine,
+    SearchRefused,
     bulk_path,
-    call_search,
     count_path,
     delete_path,
     event_template,
@@ -28,13 +27,11 @@ log = structlog.get_logger()
 NO_LIFECYCLE = frozenset({400, 404, 405, 501})
 """What engines answer that have no lifecycle policies."""
 
-SUCCESSES = 300
-
 
 class EventIndex:
     """The data stream of crawl events. Blocking; one batch at a time."""
 
-    def __init__(self, engine: Elasticsearch, *, retention_days: int, cap: EventCap) -> None:
+    def __init__(self, engine: SearchEngine, *, retention_days: int, cap: EventCap) -> None:
         self._engine = engine
         self._retention_days = retention_days
         self._cap = cap
@@ -66,24 +63,24 @@ class EventIndex:
         """
         try:
             lifecycle = self._lifecycle()
-            self._ask("PUT", f"/_index_template/{TEMPLATE}", event_template(lifecycle=lifecycle))
-        except ApiError as error:
+            self._engine.call("PUT", f"/_index_template/{TEMPLATE}", event_template(lifecycle=lifecycle))
+        except SearchRefused as error:
             raise InfrastructureAway(f"Elasticsearch refuses the index template: {error}") from error
         self._prepared = True
 
     def _lifecycle(self) -> bool:
         path = f"/_ilm/policy/{LIFECYCLE_POLICY}"
         try:
-            self._ask("GET", path)
-        except ApiError as error:
-            if error.meta.status not in NO_LIFECYCLE:
+            self._engine.call("GET", path)
+        except SearchRefused as error:
+            if error.status not in NO_LIFECYCLE:
                 raise
         else:
             return True
         try:
-            self._ask("PUT", path, lifecycle_policy(self._retention_days))
-        except ApiError as error:
-            if error.meta.status not in NO_LIFECYCLE:
+            self._engine.call("PUT", path, lifecycle_policy(self._retention_days))
+        except SearchRefused as error:
+            if error.status not in NO_LIFECYCLE:
                 raise
             log.info("no_lifecycle", reason="this search engine deletes no old events", cap=self._cap.most or None)
             return False
@@ -91,9 +88,9 @@ class EventIndex:
 
     def _create(self, lines: Sequence[bytes]) -> list[Refusal]:
         try:
-            answer = self._ask("POST", bulk_path(), b"".join(lines))
-        except ApiError as error:
-            if fate_in_search(error.meta.status) is Fate.hopeless:
+            answer = self._engine.call("POST", bulk_path(), b"".join(lines))
+        except SearchRefused as error:
+            if fate_in_search(error.status) is Fate.hopeless:
                 return self._halved(lines, error)
             self._prepared = False
             raise InfrastructureAway(f"Elasticsearch refuses: {error}") from error
@@ -105,7 +102,7 @@ class EventIndex:
         self.there += conflicts(answer)
         return found
 
-    def _halved(self, lines: Sequence[bytes], error: ApiError) -> list[Refusal]:
+    def _halved(self, lines: Sequence[bytes], error: SearchRefused) -> list[Refusal]:
         """What remains of a request that was refused as a whole: too large, or not understood."""
         if len(lines) == 1:
             return [Refusal(0, Fate.hopeless, str(error))]
@@ -116,25 +113,15 @@ class EventIndex:
     def _delete_oldest(self) -> None:
         """Delete the oldest events above the cap; those of the same millisecond as the last of them go too."""
         try:
-            self._ask("POST", refresh_path())
-            excess = self._cap.excess(self._ask("GET", count_path())["count"])
+            self._engine.call("POST", refresh_path())
+            excess = self._cap.excess(self._engine.call("GET", count_path())["count"])
             if not excess:
                 return
             last = {"size": 1, "from": excess - 1, "sort": [{"@timestamp": "asc"}], "_source": ["@timestamp"]}
-            hits = self._ask("POST", search_path(), last)["hits"]["hits"]
+            hits = self._engine.call("POST", search_path(), last)["hits"]["hits"]
             if hits:
                 until = {"query": {"range": {"@timestamp": {"lte": hits[0]["_source"]["@timestamp"]}}}}
-                deleted = self._ask("POST", delete_path(), until).get("deleted")
+                deleted = self._engine.call("POST", delete_path(), until).get("deleted")
                 log.info("oldest_events_deleted", deleted=deleted, cap=self._cap.most)
-        except ApiError as error:
+        except SearchRefused as error:
             log.warning("oldest_events_kept", error=str(error))
-
-    def _ask(self, method: str, path: str, body: dict[str, Any] | bytes | None = None) -> Any:
-        try:
-            return call_search(self._engine, method, path, body)
-        except ApiError as error:
-            if error.meta.status < SUCCESSES:
-                raise InfrastructureAway(f"this is not Elasticsearch: {error}") from error
-            raise
-        except TransportError as error:
-            raise InfrastructureAway(f"Elasticsearch does not answer: {error}") from error

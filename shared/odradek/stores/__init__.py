@@ -1,8 +1,8 @@
 """What lies in the two stores, by name and shape: written by the indexer, read by the gateway and the command line."""
 
-from odradek.stores.connections import call_search, connect_documents, connect_search
 from odradek.stores.dead_letters import DEAD_LETTERS, dead_letter_document, dead_letter_matches
 from odradek.stores.decimals import decimal128, plain_decimal
+from odradek.stores.documents import connect_documents
 from odradek.stores.events import (
     EVENT_MAPPINGS,
     LIFECYCLE_POLICY,
@@ -26,6 +26,7 @@ from odradek.stores.items import (
     items_match,
     job_range,
 )
+from odradek.stores.search import SearchEngine, SearchRefused, connect_search
 
 __all__ = [
     "DEAD_LETTERS",
@@ -35,8 +36,9 @@ __all__ = [
     "LOGS_DATA_STREAM",
     "TEMPLATE",
     "Document",
+    "SearchEngine",
+    "SearchRefused",
     "bulk_path",
-    "call_search",
     "connect_documents",
     "connect_search",
     "count_path",
