@@ -97,7 +97,8 @@ def _wait_known(admin: AdminClient, names: set[str]) -> None:
 
 def _led(admin: AdminClient, topic: TopicMetadata) -> bool:
     """True once the leader of every partition answers for it; metadata is early by some tenths of a second."""
-    asked = {TopicPartition(str(topic.topic), partition): OffsetSpec.latest() for partition in topic.partitions}
+    latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # its stubs leave it out
+    asked = {TopicPartition(str(topic.topic), partition): latest for partition in topic.partitions}
     try:
         for future in admin.list_offsets(asked).values():
             future.result(timeout=TIMEOUT_S)

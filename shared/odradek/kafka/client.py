@@ -1,5 +1,6 @@
 """How confluent-kafka is configured here: commits by hand, acknowledged by all replicas, nothing automatic."""
 
+import logging
 from typing import Any
 
 from odradek.settings import Settings
@@ -16,6 +17,7 @@ def connection_config(settings: Settings) -> dict[str, Any]:
         "security.protocol": settings.kafka_security_protocol,
         "socket.keepalive.enable": True,
         "reconnect.backoff.max.ms": 2000,
+        "logger": logging.getLogger("librdkafka"),
     }
     password = settings.kafka_security_password
     optional = {

@@ -73,6 +73,7 @@ class Intake:
         """Read no more; finish what was begun within the drain time, commit, leave the group."""
         if self._deadline is None:
             self._deadline = monotonic() + self._drain_s
+        self.hand.close()
         self._stopping.set()
 
     def abandon(self) -> None:

@@ -1,18 +1,21 @@
 """A compacted topic as a dictionary: read from the beginning in a thread, the newest value of each key kept."""
 
+import os
 from collections.abc import Callable
 from threading import Event, Lock, Thread
 from typing import Any, Generic, TypeVar
 
 import structlog
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
-from msgspec import MsgspecError
 
 from odradek.kafka.client import consumer_config
 from odradek.settings import Settings
 
 M = TypeVar("M")
 log = structlog.get_logger()
+
+CRASHED = 70
+"""Exit code of a process whose view met a bug: it must not go on with what it no longer knows."""
 
 POLL_S = 0.2
 MOST = 1000
@@ -21,8 +24,8 @@ MOST = 1000
 class View(Generic[M]):
     """The newest value of every key of a compacted topic, kept up to date until `stop`.
 
-    `parse` turns key and value into what the view holds; a record it refuses (ValueError, or
-    msgspec's errors) is logged and left out.
+    `parse` turns key and value into what the view holds; a record it refuses with ValueError (as msgspec's
+    errors are) is logged and left out.
     """
 
     def __init__(self, settings: Settings, topic: str, parse: Callable[[str, bytes], M]) -> None:
@@ -34,7 +37,6 @@ class View(Generic[M]):
         self._listeners: list[Callable[[str, M | None], None]] = []
         self._stopping = Event()
         self._read_once = Event()
-        self._failed = False
         self._thread = Thread(target=self._run, name=f"view-{topic}", daemon=True)
 
     def on_change(self, listener: Callable[[str, M | None], None]) -> None:
@@ -47,8 +49,8 @@ class View(Generic[M]):
 
     @property
     def ready(self) -> bool:
-        """True once the end of every partition has been seen; False again when the view's thread has crashed."""
-        return self._read_once.is_set() and not self._failed
+        """True once the end of every partition has been seen."""
+        return self._read_once.is_set()
 
     def wait_ready(self, timeout_s: float) -> bool:
         """Wait until `ready`; False when the time is over first."""
@@ -78,8 +80,8 @@ class View(Generic[M]):
         try:
             self._read(consumer, self._assign(consumer))
         except Exception:
-            self._failed = True
             log.exception("view_crashed", topic=self._topic)
+            os._exit(CRASHED)
         finally:
             consumer.close()
 
@@ -117,7 +119,7 @@ class View(Generic[M]):
         if raw is not None:
             try:
                 value = self._parse(key, raw)
-            except (ValueError, MsgspecError) as error:
+            except ValueError as error:
                 log.warning("view_refused", topic=self._topic, offset=message.offset(), error=str(error))
                 return
         with self._lock:

@@ -43,6 +43,7 @@ class InHand:
         self._waiting: set[Place] = set()
         self._bytes = 0
         self._dirty = False
+        self._closed = False
         self._abandoned = False
         self._changed = Condition()
 
@@ -70,10 +71,10 @@ class InHand:
         return taken, gaps
 
     def begin(self, record: Record) -> bool:
-        """True when the record is still to be handled; False when its partition went away before anyone began."""
+        """True when the record is to be handled; False when its partition went away, or the end has come, before."""
         place = (record.partition, record.offset)
         with self._changed:
-            if place not in self._waiting:
+            if self._closed or place not in self._waiting:
                 return False
             self._waiting.discard(place)
             return True
@@ -144,6 +145,11 @@ class InHand:
                 self._bytes -= self._sizes.pop(place)
             for partition in gone:
                 self._trackers.pop(partition, None)
+
+    def close(self) -> None:
+        """Nothing is begun any more."""
+        with self._changed:
+            self._closed = True
 
     def abandon(self) -> None:
         """Nobody will finish what is in hand: wait for nothing any more."""

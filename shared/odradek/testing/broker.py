@@ -4,6 +4,7 @@ It speaks produce, fetch, groups, commits and transactions. Topics appear when t
 `MOCK_PARTITIONS` partitions; it creates, compacts and deletes nothing, and to join a group takes 3 to 5 seconds.
 """
 
+import logging
 import time
 from types import TracebackType
 from typing import Self
@@ -17,13 +18,14 @@ from odradek.settings import Settings
 
 MOCK_PARTITIONS = 4
 
+log = logging.getLogger("librdkafka")
+
 
 class MockBroker:
     """One broker for as long as the `with` lasts."""
 
     def __init__(self) -> None:
-        # log_level 0: clients that come and go are the test's business, not news.
-        self._owner = Producer({"test.mock.num.brokers": 1, "bootstrap.servers": "mock", "log_level": 0})
+        self._owner = Producer({"test.mock.num.brokers": 1, "bootstrap.servers": "mock", "logger": log})
         brokers = self._owner.list_topics(timeout=5).brokers.values()
         self.address = ",".join(f"{broker.host}:{broker.port}" for broker in brokers)
 
@@ -41,7 +43,7 @@ class MockBroker:
 
 def put(settings: Settings, *sends: Send) -> None:
     """Produce these and wait; a send without partition goes to partition 0."""
-    producer = Producer({"bootstrap.servers": settings.kafka_bootstrap})
+    producer = Producer({"bootstrap.servers": settings.kafka_bootstrap, "logger": log})
     for send in sends:
         producer.produce(
             settings.topic(send.topic),
@@ -78,7 +80,9 @@ def committed(settings: Settings, service: str, topic: str) -> dict[int, int]:
     """What a service's group has committed, by partition; partitions without commit are left out."""
     consumer = Consumer(consumer_config(settings, settings.group(service)))
     try:
-        parts = [TopicPartition(settings.topic(topic), partition) for partition in range(MOCK_PARTITIONS)]
+        name = settings.topic(topic)
+        known = consumer.list_topics(name, timeout=5).topics[name].partitions
+        parts = [TopicPartition(name, partition) for partition in known]
         return {part.partition: part.offset for part in consumer.committed(parts, timeout=5) if part.offset >= 0}
     finally:
         consumer.close()

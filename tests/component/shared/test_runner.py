@@ -1,0 +1,214 @@
+"""The delivery laws of the runner, on a broker in this process. Joining a group takes seconds: one join a test."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from odradek.contracts import Batch, decode
+from odradek.errors import InfrastructureAway
+from odradek.kafka.producer import StageProducer
+from odradek.kafka.records import Done, Poison, Record, Send, Stage, ToFrontier
+from odradek.kafka.runner import Runner, Window
+from odradek.settings import Settings
+from odradek.testing.broker import MockBroker, committed, everything_in, put
+from odradek.testing.records import a_parsed
+from odradek.topics import DEAD_LETTERS, FRONTIER, ITEMS, PAGES, SCHEDULED
+
+SERVICE = "fetcher"
+
+
+@pytest.fixture
+def broker() -> Iterator[MockBroker]:
+    with MockBroker() as broker:
+        yield broker
+
+
+@asynccontextmanager
+async def running(
+    settings: Settings, handle: Callable[..., object], *, batches: int = 0, window: int = 100, producer: object = None
+) -> AsyncIterator[tuple[Runner, asyncio.Event]]:
+    """A runner on the requests' topic; when the block ends it is told to stop and waited for."""
+    sender = producer or StageProducer(settings)
+    runner, stop = Runner(settings, SERVICE, SCHEDULED, sender, Window(window)), asyncio.Event()  # type: ignore[arg-type]
+    running = runner.run_batches(handle, stop, batches) if batches else runner.run_each(handle, stop, 8)  # type: ignore[arg-type]
+    task = asyncio.create_task(running)
+    try:
+        yield runner, stop
+    finally:
+        stop.set()
+        await task
+        sender.close()  # type: ignore[attr-defined]
+
+
+async def until(condition: Callable[[], bool], within_s: float = 20.0) -> None:
+    async with asyncio.timeout(within_s):
+        while not condition():  # noqa: ASYNC110  (the other side is a thread or a broker, which sets no event)
+            await asyncio.sleep(0.01)
+
+
+def requests(count: int) -> list[Send]:
+    return [Send(SCHEDULED, f"k{number}", b"%d" % number) for number in range(count)]
+
+
+async def test_stages_leave_in_order_each_acknowledged_before_the_next(broker: MockBroker) -> None:
+    settings = broker.settings()
+    put(settings, *requests(20))
+    seen_at_acknowledgement: dict[int, int] = {}
+
+    async def handle(record: Record) -> Done:
+        number = int(record.value or b"")
+
+        def acknowledged() -> None:
+            seen_at_acknowledgement[number] = len([each for each in pages() if each.key == record.key])
+
+        page = Stage(sends=(Send(PAGES, f"k{number}", record.value, partition=0),), acknowledged=acknowledged)
+        return Done(record, (page, Stage(facts=(ToFrontier("books.example", a_parsed(fp=f"{number:032x}")),))))
+
+    def pages() -> list[Record]:
+        return everything_in(settings, PAGES)
+
+    async with running(settings, handle) as (runner, _):
+        await until(lambda: runner.finished == 20)
+    assert seen_at_acknowledgement == dict.fromkeys(range(20), 1)
+    batches = [decode(Batch, record.value or b"") for record in everything_in(settings, FRONTIER)]
+    assert sorted(int(fact.fp, 16) for batch in batches for fact in batch.facts) == list(range(20))  # type: ignore[union-attr]
+    assert len(batches) < 20
+    assert committed(settings, SERVICE, SCHEDULED) == {0: 20}
+
+
+class _Refusing:
+    """A producer to which Kafka acknowledges nothing on a topic until it is told to."""
+
+    def __init__(self, settings: Settings, refused: str) -> None:
+        self._real, self._refused, self.asked = StageProducer(settings), refused, 0
+
+    async def send(self, sends: list[Send], facts: list[ToFrontier]) -> None:
+        if any(send.topic == self._refused for send in sends):
+            self.asked += 1
+            raise InfrastructureAway("no acknowledgement")
+        await self._real.send(sends, facts)
+
+    def recover(self) -> None:
+        self._refused = ""
+
+    def close(self) -> None:
+        self._real.close()
+
+
+async def test_nothing_is_committed_before_every_stage_is_acknowledged(broker: MockBroker) -> None:
+    settings = broker.settings(drain="1s")
+    put(settings, *requests(3))
+    producer = _Refusing(settings, ITEMS)
+
+    async def handle(record: Record) -> Done:
+        return Done(record, (Stage(sends=(Send(PAGES, "k", b""),)), Stage(sends=(Send(ITEMS, "k", b""),))))
+
+    async with running(settings, handle, producer=producer) as (runner, _):
+        await until(lambda: producer.asked >= 3)
+        assert (runner.finished, runner.away) == (0, "no acknowledgement")
+        assert committed(settings, SERVICE, SCHEDULED) == {}
+        producer.recover()
+        await until(lambda: runner.finished == 3)
+        assert runner.away is None
+    assert committed(settings, SERVICE, SCHEDULED) == {0: 3}
+    assert len(everything_in(settings, PAGES)) == 3
+
+
+async def test_records_that_finish_out_of_order_commit_the_low_water_mark_and_a_stop_drains_what_was_begun(
+    broker: MockBroker,
+) -> None:
+    settings = broker.settings(drain="1s")
+    put(settings, *requests(20))
+    begun: set[int] = set()
+    slow, never = asyncio.Event(), asyncio.Event()
+
+    async def handle(record: Record) -> Done:
+        begun.add(record.offset)
+        if record.offset == 3:
+            await slow.wait()
+        if record.offset >= 6:
+            await never.wait()
+        return Done(record)
+
+    async with running(settings, handle) as (runner, stop):
+        await until(lambda: runner.finished == 5)
+        await until(lambda: committed(settings, SERVICE, SCHEDULED) == {0: 3})
+        stop.set()
+        await until(runner.intake._stopping.is_set)
+        slow.set()
+    assert committed(settings, SERVICE, SCHEDULED) == {0: 6}
+    assert begun == set(range(6 + 8 - 1))
+
+
+async def test_poison_sends_its_terminal_facts_then_a_dead_letter_and_the_partition_moves_on(
+    broker: MockBroker,
+) -> None:
+    settings = broker.settings()
+    put(settings, *requests(10))
+
+    async def handle(records: list[Record]) -> list[Done | Poison]:
+        return [
+            Poison(record, "poison", "number 4", (Stage(facts=(ToFrontier("h", a_parsed(outcome="failed")),)),))
+            if record.value == b"4"
+            else Done(record)
+            for record in records
+        ]
+
+    async with running(settings, handle, batches=3) as (runner, _):
+        await until(lambda: runner.finished == 10)
+        assert runner.dead_letters == 1
+    (dead,) = everything_in(settings, DEAD_LETTERS)
+    assert (dead.value, dead.key, dead.header("reason")) == (b"4", b"odradek.scheduled-0-4", b"poison")
+    (batch,) = everything_in(settings, FRONTIER)
+    assert decode(Batch, batch.value or b"").facts == (a_parsed(outcome="failed"),)
+    assert batch.timestamp_ms <= dead.timestamp_ms
+    assert committed(settings, SERVICE, SCHEDULED) == {0: 10}
+
+
+async def test_a_full_window_pauses_and_every_record_is_still_handled_once(broker: MockBroker) -> None:
+    settings = broker.settings()
+    put(settings, *requests(300))
+    handled: list[int] = []
+    hold, most = asyncio.Event(), 0
+
+    async def handle(records: list[Record]) -> list[Done]:
+        nonlocal most
+        most = max(most, runner.intake.in_hand)
+        await hold.wait()
+        handled.extend(record.offset for record in records)
+        return [Done(record) for record in records]
+
+    async with running(settings, handle, batches=10, window=20) as (runner, _):
+        await until(lambda: runner.intake.in_hand == 20)
+        await asyncio.sleep(0.7)  # longer than the patience with a full window: partitions are paused
+        hold.set()
+        await until(lambda: runner.finished == 300)
+    assert handled == list(range(300))
+    assert most <= 20
+
+
+async def test_an_engine_that_is_away_is_asked_again_and_a_bug_ends_the_run(broker: MockBroker) -> None:
+    settings = broker.settings()
+    put(settings, *requests(2))
+    asked = 0
+
+    async def handle(record: Record) -> Done:
+        nonlocal asked
+        if record.offset == 1:
+            await until(lambda: asked == 3)
+            raise ZeroDivisionError
+        asked += 1
+        if asked < 3:
+            raise InfrastructureAway("database")
+        return Done(record)
+
+    async def run() -> None:
+        async with running(settings, handle) as (runner, _):
+            await until(lambda: runner.finished == 1)
+            await until(lambda: not runner.intake._thread.is_alive())
+
+    with pytest.raises(ZeroDivisionError):
+        await run()
+    assert asked == 3
