@@ -7,6 +7,8 @@ import socket
 import ssl
 from collections.abc import Iterator
 
+import aiohttp
+import aiohttp.http_exceptions
 import anyio
 import h2.exceptions
 import h11
@@ -36,6 +38,11 @@ _CLASSES: tuple[tuple[type[BaseException], FailureClass], ...] = (
     (DecodeFailure, "decode"),
     (httpx.DecodingError, "decode"),
     (httpx.TooManyRedirects, "redirect_limit"),
+    (aiohttp.TooManyRedirects, "redirect_limit"),
+    (aiohttp.http_exceptions.ContentEncodingError, "decode"),
+    (aiohttp.http_exceptions.DecompressSizeError, "bomb"),
+    (aiohttp.ClientHttpProxyError, "proxy"),
+    (aiohttp.ClientProxyConnectionError, "proxy"),
     (httpx.ProxyError, "proxy"),
     (httpcore.ProxyError, "proxy"),
     (socksio.SOCKSError, "proxy"),
@@ -43,6 +50,19 @@ _CLASSES: tuple[tuple[type[BaseException], FailureClass], ...] = (
     (ssl.SSLZeroReturnError, "reset"),
     (ssl.SSLError, "tls"),
     (ssl.CertificateError, "tls"),
+    (aiohttp.ClientSSLError, "tls"),
+    (aiohttp.ServerFingerprintMismatch, "tls"),
+    (aiohttp.ConnectionTimeoutError, "timeout_connect"),
+    (aiohttp.ServerTimeoutError, "timeout_read"),
+    (aiohttp.ClientConnectorDNSError, "dns"),
+    (aiohttp.ClientConnectorError, "connect"),
+    (aiohttp.http_exceptions.ContentLengthError, "reset"),
+    (aiohttp.http_exceptions.HttpProcessingError, "protocol"),
+    (aiohttp.ClientResponseError, "protocol"),
+    (aiohttp.InvalidURL, "protocol"),
+    (aiohttp.ClientConnectionError, "reset"),
+    (aiohttp.ClientPayloadError, "reset"),
+    (aiohttp.ClientError, "protocol"),
     (httpx.ConnectTimeout, "timeout_connect"),
     (httpcore.ConnectTimeout, "timeout_connect"),
     (httpx.PoolTimeout, "timeout_connect"),

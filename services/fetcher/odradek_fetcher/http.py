@@ -7,6 +7,7 @@ address. What comes of an exchange is always an `Answer`, never an exception.
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from functools import lru_cache
 from typing import Any, Protocol
 
 import httpx
@@ -55,8 +56,7 @@ class HttpFetch:
         try:
             if order.proxy is not None:
                 await self._guard.addresses(order.host)
-            async with self._transports.lend(order) as transport:
-                await exchange.run(transport)
+            await exchange.run(await self._transports.transport(order))
         except Exception as error:  # noqa: BLE001  (a site must not end the process; `failure_of` sorts them)
             exchange.fail(error)
         finally:
@@ -86,12 +86,14 @@ class _Exchange:
 
     async def run(self, transport: httpx.AsyncBaseTransport) -> None:
         """Send the order and read the answer."""
+        url = self.order.url
+        path = url.find("/", url.find("://") + 3)
         request = httpx.Request(
             self.order.method,
-            self.order.url,
+            _origin(url[:path] if path > 0 else url),
             headers=list(self.order.headers),
             content=self.order.body,
-            extensions=self._extensions(),
+            extensions=self._extensions(url[path:] if path > 0 else "/"),
         )
         self.response = response = await transport.handle_async_request(request)
         self.first_byte_ms = self._elapsed_ms()
@@ -178,9 +180,8 @@ class _Exchange:
         if elapsed_s > limits.slow_after_s and received_bytes < limits.slow_bytes_per_s * elapsed_s:
             raise TooSlow(f"{received_bytes} bytes in {elapsed_s:.1f} s are below {limits.slow_bytes_per_s} a second")
 
-    def _extensions(self) -> dict[str, Any]:
-        limits, url = self.limits, self.order.url
-        path = url.find("/", url.find("://") + 3)
+    def _extensions(self, target: str) -> dict[str, Any]:
+        limits = self.limits
         return {
             "timeout": {
                 "connect": limits.connect_s,
@@ -188,7 +189,9 @@ class _Exchange:
                 "write": limits.read_s,
                 "pool": limits.connect_s,
             },
-            "target": url[path:].encode() if path > 0 else b"/",
+            "target": target.encode(),
+            "url": self.order.url,
+            "verify_tls": self.order.verify_tls,
         }
 
     def _note_address(self, response: httpx.Response) -> None:
@@ -199,6 +202,12 @@ class _Exchange:
 
     def _elapsed_ms(self) -> float:
         return (time.perf_counter() - self.begun) * 1000
+
+
+@lru_cache(maxsize=4096)
+def _origin(text: str) -> httpx.URL:
+    """Only the origin is taken apart; the rest travels as `target`, byte for byte as the site gave it."""
+    return httpx.URL(text)
 
 
 def _length(values: list[str]) -> int | None:

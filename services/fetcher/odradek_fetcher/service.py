@@ -32,6 +32,7 @@ from odradek_fetcher.holding import Held
 from odradek_fetcher.http import HttpFetch
 from odradek_fetcher.jobs import Jobs
 from odradek_fetcher.resolve import Guard, SystemLookUp
+from odradek_fetcher.tls import Contexts
 from odradek_fetcher.transports import Transports
 
 log = structlog.get_logger()
@@ -45,7 +46,7 @@ def main(settings: Settings) -> int:
 async def serve(settings: Settings, stop: asyncio.Event) -> None:
     """Fetch until `stop` is set."""
     guard = Guard(SystemLookUp(), allow_private=settings.allow_private_networks)
-    transports = Transports(guard)
+    transports = Transports(guard, Contexts(), own.LIMITS)
     fetching = Fetching(
         HttpFetch(transports, guard, own.LIMITS),
         limits=own.LIMITS,

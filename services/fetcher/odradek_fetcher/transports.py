@@ -1,30 +1,30 @@
-"""Connections kept for another request: one small pool for each origin.
+"""Which connections carry an exchange: aiohttp's for plain HTTP/1.1, httpcore's where HTTP/2 or a proxy is wanted.
 
 httpcore looks at every connection of a pool, and asks the system about each idle one, twice for every request. One
-pool for all hosts therefore costs 6 ms a page at 64 connections on 20 hosts; a pool for each host costs 1 ms.
+pool for all hosts costs 6 ms of CPU a page with 64 connections to 20 hosts, so each origin has a small pool of its own.
 """
 
-import ssl
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import cache
+from typing import Any
 
-import certifi
 import httpcore
 import httpx
 
-from odradek_fetcher.core.answers import Order
+from odradek_fetcher.core.answers import Limits, Order
 from odradek_fetcher.pinning import PinningBackend
+from odradek_fetcher.quick import QuickTransport
 from odradek_fetcher.resolve import Guard
+from odradek_fetcher.tls import Contexts
 
 KEEP_ALIVE_S = 15.0
 MAX_POOLS = 512
 """Origins whose connections are kept."""
 MAX_IDLE = 64
 """Idle connections kept for one origin."""
+TRIMMED = 16
+"""Oldest pools looked at whenever a new one is made."""
 
 Key = tuple[str, bool, bool, str | None]
 
@@ -35,104 +35,74 @@ class _Pooled(httpx.AsyncHTTPTransport):
     def __init__(self, pool: httpcore.AsyncConnectionPool) -> None:
         self._pool = pool
 
+    @property
+    def idle(self) -> bool:
+        """True when no exchange is under way."""
+        return all(connection.is_idle() or connection.is_closed() for connection in self._pool.connections)
+
 
 @dataclass(slots=True)
-class _Lent:
-    transport: httpx.AsyncBaseTransport
-    users: int = 0
-    used_s: float = 0.0
+class _Kept:
+    transport: _Pooled
+    used_s: float
 
 
 class Transports:
-    """Lends the transport for an order."""
+    """Finds the transport for an order."""
 
-    def __init__(self, guard: Guard, *, authority: str | None = None) -> None:
+    def __init__(self, guard: Guard, contexts: Contexts, limits: Limits) -> None:
         self._backend = PinningBackend(guard)
-        self._authority = authority
-        """PEM file of one more certificate authority, for tests and company networks."""
-        self._pools: OrderedDict[Key, _Lent] = OrderedDict()
-        self._context = cache(self._new_context)
+        self._contexts = contexts
+        self._pools: OrderedDict[Key, _Kept] = OrderedDict()
+        self._quick = QuickTransport(
+            guard, contexts, connect_s=limits.connect_s, read_s=limits.read_s, keep_alive_s=KEEP_ALIVE_S
+        )
 
-    @asynccontextmanager
-    async def lend(self, order: Order) -> AsyncIterator[httpx.AsyncBaseTransport]:
-        """The transport for this order's origin, as long as the block lasts."""
+    async def transport(self, order: Order) -> httpx.AsyncBaseTransport:
+        """The transport for this order's scheme, origin and wishes."""
+        secure = order.url.startswith("https:")
+        if order.proxy is None and not (secure and order.http2):
+            return self._quick
         key = (order.url[: order.url.find("/", 8)], order.http2, order.verify_tls, order.proxy)
-        lent = self._pools.get(key)
-        if lent is None:
-            lent = self._pools[key] = _Lent(_Pooled(self._new_pool(order)))
-            await self._trim()
+        kept = self._pools.get(key)
+        now_s = time.monotonic()
+        if kept is None:
+            await self._trim(now_s - KEEP_ALIVE_S)
+            kept = self._pools[key] = _Kept(_Pooled(self._new_pool(order)), now_s)
         else:
             self._pools.move_to_end(key)
-        lent.users += 1
-        try:
-            yield lent.transport
-        finally:
-            lent.users -= 1
-            lent.used_s = time.monotonic()
+            kept.used_s = now_s
+        return kept.transport
 
     async def close(self) -> None:
         """Close all connections."""
-        for lent in self._pools.values():
-            await lent.transport.aclose()
+        await self._quick.aclose()
+        for kept in self._pools.values():
+            await kept.transport.aclose()
         self._pools.clear()
 
-    async def _trim(self) -> None:
+    async def _trim(self, expired_s: float) -> None:
         """Close pools that nobody uses: the oldest above the limit, and those whose connections have expired."""
-        expired_s = time.monotonic() - KEEP_ALIVE_S
-        for key, lent in list(self._pools.items())[:16]:
-            if lent.users == 0 and lent.used_s and (len(self._pools) > MAX_POOLS or lent.used_s < expired_s):
-                self._pools.pop(key, None)
-                await lent.transport.aclose()
+        for key, kept in list(self._pools.items())[:TRIMMED]:
+            if (len(self._pools) > MAX_POOLS or kept.used_s < expired_s) and kept.transport.idle:
+                del self._pools[key]
+                await kept.transport.aclose()
 
     def _new_pool(self, order: Order) -> httpcore.AsyncConnectionPool:
-        secure = order.url.startswith("https:")
-        context = self._context(order.verify_tls, order.http2) if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        common: dict[str, Any] = {
+            "ssl_context": self._contexts.get(verify=order.verify_tls, http2=order.http2),
+            "max_connections": None,
+            "max_keepalive_connections": MAX_IDLE,
+            "keepalive_expiry": KEEP_ALIVE_S,
+            "http2": order.http2,
+            "network_backend": self._backend,
+        }
         if order.proxy is None:
-            return httpcore.AsyncConnectionPool(
-                ssl_context=context,
-                max_connections=None,
-                max_keepalive_connections=MAX_IDLE,
-                keepalive_expiry=KEEP_ALIVE_S,
-                http2=order.http2,
-                network_backend=self._backend,
-            )
-        proxy = httpx.Proxy(order.proxy)
-        url = httpcore.URL(
-            scheme=b"socks5" if proxy.url.scheme == "socks5h" else proxy.url.raw_scheme,
-            host=proxy.url.raw_host,
-            port=proxy.url.port,
-            target=b"/",
-        )
-        if proxy.url.scheme.startswith("socks"):
-            return httpcore.AsyncSOCKSProxy(
-                proxy_url=url,
-                proxy_auth=proxy.raw_auth,
-                ssl_context=context,
-                max_connections=None,
-                max_keepalive_connections=MAX_IDLE,
-                keepalive_expiry=KEEP_ALIVE_S,
-                http2=order.http2,
-                network_backend=self._backend,
-            )
-        return httpcore.AsyncHTTPProxy(
-            proxy_url=url,
-            proxy_auth=proxy.raw_auth,
-            ssl_context=context,
-            proxy_ssl_context=self._context(True, False) if proxy.url.scheme == "https" else None,
-            max_connections=None,
-            max_keepalive_connections=MAX_IDLE,
-            keepalive_expiry=KEEP_ALIVE_S,
-            http2=order.http2,
-            network_backend=self._backend,
-        )
-
-    def _new_context(self, verify: bool, http2: bool) -> ssl.SSLContext:  # noqa: ARG002, FBT001  (http2 tells them apart: httpcore sets ALPN on it)
-        context = ssl.create_default_context()
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
-        context.load_verify_locations(certifi.where())
-        if self._authority is not None:
-            context.load_verify_locations(self._authority)
-        if not verify:
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        return context
+            return httpcore.AsyncConnectionPool(**common)
+        proxy = httpx.Proxy(order.proxy.replace("socks5h:", "socks5:", 1))
+        url = httpcore.URL(scheme=proxy.url.raw_scheme, host=proxy.url.raw_host, port=proxy.url.port, target=b"/")
+        if proxy.url.scheme == "socks5":
+            return httpcore.AsyncSOCKSProxy(proxy_url=url, proxy_auth=proxy.raw_auth, **common)
+        secure = proxy.url.scheme == "https"
+        context = self._contexts.get(verify=True, http2=False) if secure else None
+        return httpcore.AsyncHTTPProxy(proxy_url=url, proxy_auth=proxy.raw_auth, proxy_ssl_context=context, **common)
