@@ -1,1 +1,1 @@
-"""Decisions of the parser: pure, without clock, randomness or I/O."""
+"""What the parser decides: bytes to text, text to links and records; no I/O."""

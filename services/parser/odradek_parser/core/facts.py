@@ -1,0 +1,147 @@
+"""What the parser tells the others: links and outcome to the frontier, items, dead letters, the crawl event."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from odradek.contracts import (
+    Discovered,
+    EcsError,
+    EcsEvent,
+    EcsHttp,
+    EcsLog,
+    EcsResponse,
+    EcsService,
+    EcsUrl,
+    FetchRequest,
+    LogEvent,
+    OdradekFields,
+    PageMeta,
+    Parsed,
+    event_id,
+)
+from odradek.urls import CrawlUrl, identify
+from odradek_parser.core.parsing import Reading, Target
+
+SERVICE = "parser"
+
+
+def discovered(request: FetchRequest, target: Target, via: str) -> Discovered:
+    """A link or redirect target that passed the filters."""
+    url = target.url
+    return Discovered(
+        job=request.job,
+        url=url.url,
+        fp=url.fp,
+        key=url.key,
+        run=request.run,
+        depth=target.depth,
+        priority=request.priority,
+        seed=target.seed,
+        via=via,
+        site=target.site,
+        chain=target.chain,
+        meta=request.meta,
+    )
+
+
+def parsed(meta: PageMeta, reading: Reading, *, items: int, malformed: int, now_ms: int) -> Parsed:
+    """The outcome of one try; what was in the page is counted with it."""
+    request = meta.request
+    return Parsed(
+        job=request.job,
+        fp=request.fp,
+        key=request.key,
+        outcome=meta.outcome,
+        run=request.run,
+        attempt=request.attempt,
+        reason=meta.reason,
+        status=meta.status,
+        kept=reading.kept,
+        retry_in_ms=meta.retry_in_ms,
+        links=reading.sifted.counts(),
+        items=items,
+        malformed=malformed,
+        size_bytes=meta.size_bytes,
+        at_ms=now_ms,
+    )
+
+
+def poisoned(request: FetchRequest, now_ms: int) -> Parsed:
+    """The terminal fact of a page that ends as a dead letter."""
+    return Parsed(
+        job=request.job,
+        fp=request.fp,
+        key=request.key,
+        outcome="failed",
+        run=request.run,
+        attempt=request.attempt,
+        reason="poison",
+        at_ms=now_ms,
+    )
+
+
+def parse_event(
+    meta: PageMeta,
+    reading: Reading | None,
+    *,
+    now_ms: int,
+    items: int = 0,
+    malformed: int = 0,
+    job_meta: dict[str, Any] | None = None,
+    error: str | None = None,
+    took_ns: int | None = None,
+) -> LogEvent:
+    """One page as the parser saw it; without a reading it could not be read."""
+    request = meta.request
+    failed = reading is None
+    return LogEvent(
+        timestamp=iso(now_ms),
+        event=EcsEvent(
+            id=event_id(request.job, request.run, request.fp, request.attempt, "parse"),
+            action="parse",
+            outcome="failure" if failed else "success",
+            reason="poison" if failed else None,
+            duration=took_ns,
+        ),
+        service=EcsService(name=SERVICE),
+        odradek=OdradekFields(
+            job_id=request.job,
+            run=request.run,
+            attempt=request.attempt,
+            fingerprint=request.fp,
+            host_key=request.key,
+            depth=request.depth,
+            outcome="failed" if failed else meta.outcome,
+            via=request.via,
+            items=items,
+            links=None if reading is None else len(reading.targets) + reading.sifted.counts().found,
+            meta={**(job_meta or {}), **(request.meta or {})} or None,
+        ),
+        message=f"failed to parse: {error}" if reading is None else _sentence(reading, items, malformed),
+        url=EcsUrl(full=request.url, domain=_host(request.url)),
+        http=EcsHttp(response=EcsResponse(status_code=meta.status, body_bytes=meta.size_bytes)),
+        error=EcsError(type="poison", message=error) if failed else None,
+        log=EcsLog(level="warning" if failed or malformed else "info"),
+    )
+
+
+def iso(at_ms: int) -> str:
+    """Milliseconds since 1970 as ISO 8601, UTC."""
+    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _sentence(reading: Reading, items: int, malformed: int) -> str:
+    sifted = reading.sifted
+    parts = [f"{items} items" + (f" and {malformed} malformed" if malformed else "")]
+    parts.append(f"{len(reading.targets)} links forwarded")
+    parts.append(f"{sifted.duplicates} duplicate, {sum(sifted.refused.values())} refused")
+    if reading.noindex:
+        parts.append("noindex")
+    if reading.text is not None:
+        parts.append(f"{reading.text.encoding} by {reading.text.source}")
+    return ", ".join(parts)
+
+
+def _host(url: str) -> str | None:
+    found = identify(url)
+    return found.host if isinstance(found, CrawlUrl) else None

@@ -1,0 +1,90 @@
+"""Outlinks: what a page's references mean, which of them belong to the crawl, and which are news."""
+
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from odradek.contracts import Links
+from odradek.scope import Scope
+from odradek.specification import JobSpecification
+from odradek.urls import CrawlUrl, identify_normalised, join
+from odradek_parser.core.page import RawLink
+
+RESOLVED_LIMIT = 50_000
+"""Absolute references remembered for one job: navigation repeats on every page."""
+
+
+@dataclass(slots=True)
+class Sifted:
+    """What became of the references of one page."""
+
+    forwarded: list[CrawlUrl] = field(default_factory=list)
+    """In scope and not known to have been forwarded before; each once."""
+    duplicates: int = 0
+    refused: dict[str, int] = field(default_factory=dict)
+
+    def counts(self) -> Links:
+        """What was dropped here; what is forwarded is counted where it arrives (rule C)."""
+        found = self.duplicates + sum(self.refused.values())
+        return Links(found=found, duplicates=self.duplicates, refused=self.refused)
+
+    def refuse(self, reason: str) -> None:
+        """Count one refusal."""
+        self.refused[reason] = self.refused.get(reason, 0) + 1
+
+
+class Sieve:
+    """The link rules of one version of a job, compiled once."""
+
+    def __init__(self, spec: JobSpecification, scope: Scope) -> None:
+        rules = spec.scope.url_rules
+        self.scope = scope
+        self._nofollow = spec.politeness.respect_robots
+        self.follows = spec.scope.follow_links
+        self.identify = lru_cache(maxsize=RESOLVED_LIMIT)(lambda href: identify_normalised(href, rules))
+        self._absolute = lru_cache(maxsize=RESOLVED_LIMIT)(lambda href: self._resolve(href, href))
+
+    def resolve(self, base_url: str, href: str) -> CrawlUrl | str:
+        """The URL a reference means, or why it cannot be crawled."""
+        return self._absolute(href) if href.startswith(("http://", "https://")) else self._resolve(base_url, href)
+
+    def _resolve(self, base_url: str, href: str) -> CrawlUrl | str:
+        absolute = join(base_url, href)
+        return "malformed" if absolute is None else self.identify(absolute)
+
+    def sift(
+        self,
+        links: Iterable[RawLink],
+        *,
+        base_url: str,
+        depth: int,
+        site: str | None,
+        known: Container[str],
+        page_nofollow: bool = False,
+    ) -> Sifted:
+        """Judge references found on a page; `depth` is theirs, `known` holds fingerprints forwarded before.
+
+        A reference that is empty or only a fragment leads nowhere and is not counted.
+        """
+        sifted = Sifted()
+        mine: set[str] = set()
+        for link in links:
+            href = link.href
+            if href[0] == "#" or not href.strip():
+                continue
+            if self._nofollow and (page_nofollow or ("nofollow" in link.rel and "nofollow" in link.rel.split())):
+                sifted.refuse("nofollow")
+                continue
+            url = self.resolve(base_url, href)
+            if isinstance(url, str):
+                sifted.refuse(url)
+            elif url.fp in mine or url.fp in known:
+                sifted.duplicates += 1
+            else:
+                reason = self.scope.refusal(url, depth=depth, site=site)
+                if reason is None:
+                    mine.add(url.fp)
+                    sifted.forwarded.append(url)
+                else:
+                    sifted.refuse(reason)
+        return sifted

@@ -1,0 +1,154 @@
+"""What a page says of itself and where it points: read in one pass over the tree."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from odradek.urls import join
+from odradek_parser.core.trees import LexborTree
+
+Element = Literal["a", "area", "link", "iframe", "frame", "refresh", "feed", "sitemap"]
+
+_QUERY = "a[href],area[href],link[href],iframe[src],frame[src],meta,base[href],title,h1,html[lang]"
+_LINK_RELATIONS = frozenset(("next", "prev", "canonical", "alternate"))
+_REFRESH = re.compile(r"\s*(\d*)(?:\.\d*)?\s*[;,\s]\s*(?:url\s*=\s*)?[\"']?\s*([^\"'>]*)", re.IGNORECASE)
+_REDIRECTING_S = 30
+"""A refresh after a longer time is meant for readers who stay; it is a link like any other."""
+MAX_TEXT = 10_000
+"""Characters of a title, description or heading that are kept."""
+
+
+class RawLink(NamedTuple):
+    """A reference as it stands in the page."""
+
+    href: str
+    element: Element
+    rel: str = ""
+    """Lower case."""
+    title: str | None = None
+    lastmod: str | None = None
+
+
+@dataclass(slots=True)
+class PageFacts:
+    """What was read off a page."""
+
+    title: str | None = None
+    description: str | None = None
+    language: str | None = None
+    canonical: str | None = None
+    """Absolute."""
+    h1: str | None = None
+    base_url: str = ""
+    robots: frozenset[str] = frozenset()
+    """Directives of meta elements for all robots, lower case."""
+    refresh: str | None = None
+    """Where a meta refresh leads; absolute."""
+    properties: list[tuple[str, str]] = field(default_factory=list)
+    """Meta elements with a `property` or `name` that has a prefix, such as og:title."""
+    links: list[RawLink] = field(default_factory=list)
+
+
+def read_page(tree: LexborTree, url: str, *, product: str = "", language: str | None = None) -> PageFacts:
+    """The facts of an HTML page that came from `url`.
+
+    `product` is the token by which robots meta elements may speak to us; `language` is from the HTTP header.
+    """
+    facts = PageFacts(base_url=url, language=language)
+    links = facts.links
+    metas: list[dict[str, str | None]] = []
+    canonical = base = None
+    for node in tree.parser.css(_QUERY):
+        tag: Any = node.tag
+        if tag == "a" or tag == "area":  # noqa: PLR1714  (forty times a page: twice as fast as a set)
+            attributes = node.attributes
+            href = attributes.get("href")
+            if href:
+                rel = attributes.get("rel")
+                links.append(RawLink(href, tag, rel.lower() if rel else ""))
+            continue
+        attributes = node.attributes
+        if tag == "meta":
+            metas.append(attributes)
+        elif tag == "link":
+            rel = (attributes.get("rel") or "").lower()
+            relations = set(rel.split())
+            if relations & _LINK_RELATIONS and "stylesheet" not in relations and attributes["href"]:
+                links.append(RawLink(attributes["href"], "link", rel))
+                if canonical is None and "canonical" in relations:
+                    canonical = attributes["href"]
+        elif tag == "iframe" or tag == "frame":  # noqa: PLR1714  (as above)
+            if attributes["src"]:
+                links.append(RawLink(attributes["src"], tag))
+        elif tag == "base":
+            base = base or attributes["href"]
+        elif tag == "title":
+            if facts.title is None and (node.parent is None or node.parent.tag != "svg"):
+                facts.title = tree.text(node)[:MAX_TEXT] or None
+        elif tag == "h1":
+            facts.h1 = facts.h1 or tree.text(node)[:MAX_TEXT] or None
+        elif tag == "html":
+            facts.language = (attributes["lang"] or "").strip() or language
+    if base is not None:
+        facts.base_url = join(url, base) or url
+        if not facts.base_url.startswith("http"):
+            facts.base_url = url
+    if canonical is not None:
+        facts.canonical = join(facts.base_url, canonical)
+    _read_metas(facts, metas, product)
+    return facts
+
+
+def _read_metas(facts: PageFacts, metas: list[dict[str, str | None]], product: str) -> None:
+    directives: set[str] = set()
+    for meta in metas:
+        content = meta.get("content")
+        if not content:
+            continue
+        name = (meta.get("name") or "").strip().lower()
+        named = (meta.get("property") or "").strip() or name
+        if name == "description":
+            facts.description = facts.description or " ".join(content.split())[:MAX_TEXT] or None
+        elif name == "robots" or (product and name == product):
+            directives.update(re.split(r"[\s,]+", content.lower()))
+        elif ":" in named:
+            facts.properties.append((named, content))
+        elif (meta.get("http-equiv") or "").strip().lower() == "refresh":
+            _read_refresh(facts, content)
+    facts.robots = frozenset(directives)
+
+
+def _read_refresh(facts: PageFacts, content: str) -> None:
+    target = refresh_target(content)
+    if target is None:
+        return
+    href, delay_s = target
+    if delay_s <= _REDIRECTING_S and facts.refresh is None:
+        facts.refresh = join(facts.base_url, href)
+    else:
+        facts.links.append(RawLink(href, "refresh"))
+
+
+def refresh_target(content: str) -> tuple[str, int] | None:
+    """Where a refresh (meta element or header) leads and after how many seconds; None: only to itself."""
+    found = _REFRESH.match(content)
+    if found is None or not found[2].strip():
+        return None
+    return found[2].strip(), int(found[1] or 0)
+
+
+def header_directives(value: str | None, product: str) -> frozenset[str]:
+    """Directives of an X-Robots-Tag header that are meant for all robots or for us, lower case.
+
+    A directive after `otherbot:` is meant for that robot, up to the next name.
+    """
+    directives: set[str] = set()
+    ours = True
+    for part in (value or "").lower().split(","):
+        name, colon, rest = part.partition(":")
+        if colon and name.strip() != "unavailable_after" and not name.strip().startswith("max-"):
+            ours = name.strip() in ("*", product)
+            part = rest  # noqa: PLW2901  (what is left of it)
+        if ours:
+            directives.add(part.strip())
+    return frozenset(directives)

@@ -1,0 +1,163 @@
+"""One page: its outcome, its links, its records. Pure; what it decides is told as a value."""
+
+from collections.abc import Container
+from dataclasses import dataclass, field
+
+from odradek.contracts import Hop, PageMeta
+from odradek.scope import Scope
+from odradek.specification import JobSpecification
+from odradek.urls import CrawlUrl
+from odradek_parser.core.charset import Text, decoded
+from odradek_parser.core.documents import Document, kind_of
+from odradek_parser.core.feeds import Feed, read_feed, read_text_sitemap, unpacked
+from odradek_parser.core.links import Sieve, Sifted
+from odradek_parser.core.page import PageFacts, RawLink, header_directives, read_page, refresh_target
+from odradek_parser.core.rules import Extraction, Page, Record, compile_rules
+from odradek_parser.core.values import Setting
+
+MOST_HOPS = 10
+"""Redirects in a row (rule K)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A URL to be told to the frontier."""
+
+    url: CrawlUrl
+    depth: int
+    seed: bool = False
+    chain: tuple[Hop, ...] = ()
+    site: str | None = None
+
+
+@dataclass(slots=True)
+class Reading:
+    """What became of one page."""
+
+    kept: bool = False
+    targets: list[Target] = field(default_factory=list)
+    sifted: Sifted = field(default_factory=Sifted)
+    records: list[Record] = field(default_factory=list)
+    url: str = ""
+    """Where the body came from."""
+    text: Text | None = None
+    noindex: bool = False
+
+
+class Reader:
+    """All that one version of a job says about reading pages, compiled once."""
+
+    def __init__(self, spec: JobSpecification, *, product: str = "", extraction: Extraction | None = None) -> None:
+        self.spec = spec
+        self.scope = Scope.of(spec)
+        self.sieve = Sieve(spec, self.scope)
+        self.extraction = compile_rules(spec) if extraction is None else extraction
+        self._product = product.lower()
+        self._respects = spec.politeness.respect_robots
+
+    def read(self, meta: PageMeta, body: bytes | None, known: Container[str]) -> Reading:
+        """Read a page. `known` holds fingerprints of links that need not be forwarded again."""
+        reading = Reading(url=meta.final_url or meta.request.url)
+        if meta.outcome == "redirected" and meta.location is not None:
+            hop = Hop(url=meta.request.url, status=meta.status or 0)
+            self._redirect(reading, meta, meta.location, hop, known)
+        if meta.outcome != "fetched":
+            return reading
+        body = body or b""
+        reading.kept = meta.request.kind == "page"
+        if meta.request.kind == "sitemap":
+            self._sitemap(reading, meta, body, known)
+        else:
+            self._page(reading, meta, body, known)
+        return reading
+
+    def _page(self, reading: Reading, meta: PageMeta, body: bytes, known: Container[str]) -> None:
+        body = unpacked(body) if (meta.content_type or "").startswith("application/") else body
+        text = reading.text = decoded(body, meta.charset)
+        kind = kind_of(meta.content_type, text.text)
+        setting = Setting(reading.url, meta.fetched_at_ms)
+        document = Document(text.text, kind, setting)
+        facts = self._facts(document, reading.url, meta, body, text)
+        document.setting = Setting(facts.base_url, meta.fetched_at_ms, facts.language)
+        directives = facts.robots | header_directives(meta.headers.get("x-robots-tag"), self._product)
+        obeyed = directives if self._respects else frozenset[str]()
+        reading.noindex = bool(obeyed & {"noindex", "none"})
+        if self.sieve.follows:
+            self._follow(reading, meta, facts, known, nofollow=bool(obeyed & {"nofollow", "none"}))
+        if not reading.noindex:
+            page = Page(reading.url, document, facts, meta)
+            reading.records = list(self.extraction.records(page))
+
+    def _facts(self, document: Document, url: str, meta: PageMeta, body: bytes, text: Text) -> PageFacts:
+        language = meta.headers.get("content-language")
+        if document.kind == "html":
+            facts = read_page(document.lexbor, url, product=self._product, language=language)
+        else:
+            facts = PageFacts(base_url=url, language=language)
+            if document.kind == "xml":
+                feed = read_feed(body, None if text.source in ("meta", "utf-8") else _xml_name(text))
+                facts.links, facts.title = feed.links, feed.title
+        refresh = refresh_target(meta.headers["refresh"]) if "refresh" in meta.headers else None
+        if refresh is not None:
+            facts.links.append(RawLink(refresh[0], "refresh"))
+        return facts
+
+    def _follow(
+        self, reading: Reading, meta: PageMeta, facts: PageFacts, known: Container[str], *, nofollow: bool
+    ) -> None:
+        request = meta.request
+        if facts.refresh is not None:
+            if nofollow:
+                reading.sifted.refuse("nofollow")
+            elif len(request.chain) < MOST_HOPS:
+                hop = Hop(url=request.url, status=meta.status or 200)
+                self._redirect(reading, meta, facts.refresh, hop, known)
+        first = reading.sifted
+        sifted = reading.sifted = self.sieve.sift(
+            facts.links,
+            base_url=facts.base_url,
+            depth=request.depth + 1,
+            site=request.site,
+            known=known,
+            page_nofollow=nofollow,
+        )
+        sifted.duplicates += first.duplicates
+        for reason, count in first.refused.items():
+            sifted.refused[reason] = sifted.refused.get(reason, 0) + count
+        depth, site = request.depth + 1, request.site
+        reading.targets += [Target(url, depth, site=site) for url in sifted.forwarded]
+
+    def _redirect(self, reading: Reading, meta: PageMeta, location: str, hop: Hop, known: Container[str]) -> None:
+        """The target of a redirect counts like the page it came from: same depth, a seed's is a seed (rule K)."""
+        request = meta.request
+        url = self.sieve.resolve(reading.url, location)
+        if isinstance(url, str):
+            reading.sifted.refuse(url)
+            return
+        if url.fp in known or url.fp == request.fp:
+            reading.sifted.duplicates += 1
+            return
+        reason = self.scope.refusal(url, depth=request.depth, site=request.site, seed=request.seed)
+        if reason is not None:
+            reading.sifted.refuse(reason)
+            return
+        site = self.scope.site(url) if request.seed else request.site
+        reading.targets.append(Target(url, request.depth, request.seed, (*request.chain, hop), site))
+
+    def _sitemap(self, reading: Reading, meta: PageMeta, body: bytes, known: Container[str]) -> None:
+        feed = _sitemap_of(unpacked(body), meta.charset)
+        request = meta.request
+        reading.sifted = self.sieve.sift(
+            feed.links, base_url=reading.url, depth=request.depth, site=request.site, known=known
+        )
+        reading.targets += [Target(url, request.depth, site=request.site) for url in reading.sifted.forwarded]
+
+
+def _sitemap_of(body: bytes, charset: str | None) -> Feed:
+    feed = read_feed(body)
+    return feed if feed.kind else read_text_sitemap(decoded(body, charset).text)
+
+
+def _xml_name(text: Text) -> str | None:
+    """The encoding as libxml2 knows it; None: let it look itself."""
+    return {"cp932": "shift_jis", "cp949": "euc-kr", "big5hkscs": "big5"}.get(text.encoding, text.encoding)

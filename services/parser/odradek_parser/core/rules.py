@@ -1,0 +1,247 @@
+"""`extract`, compiled once for each version of a job: documents become records."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import jmespath
+import msgspec
+
+from odradek.contracts import PageMeta
+from odradek.patterns import compile_pattern
+from odradek.specification import ExtractRule, FieldRule, JobSpecification
+from odradek_parser.core.documents import Document
+from odradek_parser.core.fields import FieldPlan, Here, compile_fields, read_fields
+from odradek_parser.core.page import PageFacts
+from odradek_parser.core.selectors import Engine, engine_for, selector
+from odradek_parser.core.structured import structured_data
+from odradek_parser.core.trees import Node
+
+MAX_RECORDS = 10_000
+"""Of one rule on one page; what is beyond is noted as malformed once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page that was kept, as rules see it."""
+
+    url: str
+    document: Document
+    facts: PageFacts
+    meta: PageMeta
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record of a page; with problems it is malformed."""
+
+    type: str
+    position: int
+    data: dict[str, Any]
+    key: tuple[str, ...] = ()
+    """Empty: URL and position identify it."""
+    problems: tuple[str, ...] = ()
+
+
+class Rule:
+    """One rule of `extract`."""
+
+    def __init__(self, rule: ExtractRule) -> None:
+        self.rule = rule
+        self.type = rule.type
+        self.match = None if rule.match is None else compile_pattern(rule.match)
+        self.reads_json = any(_is_json(each) for each in rule.fields.values())
+        self.engine: Engine = "lexbor" if _all_fast(rule) else "html5lib"
+        self._plans: dict[Engine, _Plan] = {}
+        if not self.reads_json:
+            self._plan(self.engine)
+
+    def applies(self, page: Page) -> bool:
+        """True if the rule speaks about this page: its URL matches, and it is of the kind that the fields read."""
+        if self.match is not None and self.match.search(page.url) is None:
+            return False
+        if self.rule.builtin is not None:
+            return page.document.kind == "html"
+        return (page.document.kind == "json") == self.reads_json and page.document.kind != "text"
+
+    def records(self, page: Page) -> Iterator[Record]:
+        """The records of a page in document order."""
+        if not self.applies(page):
+            return
+        if self.rule.builtin is not None:
+            data = _BUILTINS[self.rule.builtin](page)
+            if data is not None:
+                yield Record(self.type, 0, data)
+            return
+        if self.reads_json:
+            yield from self._json_records(page)
+            return
+        engine: Engine = "html5lib" if page.document.kind == "xml" else self.engine
+        plan = self._plan(engine)
+        tree, root = page.document.root(engine)
+        nodes = [root] if plan.each is None else plan.each.all(tree, root)
+        for position, node in enumerate(nodes[:MAX_RECORDS]):
+            record = self._record(plan.fields, Here(page.document, tree, page.document.setting), node, position)
+            if record is not None:
+                yield record
+
+    def plan(self, engine: Engine) -> "tuple[FieldPlan, ...]":
+        """The compiled fields, for who wants to look at them."""
+        return self._plan(engine).fields
+
+    def nodes(self, page: Page) -> list[Node]:
+        """What `each` finds on a page."""
+        if self.reads_json:
+            return self._json_nodes(page)
+        engine: Engine = "html5lib" if page.document.kind == "xml" else self.engine
+        tree, root = page.document.root(engine)
+        each = self._plan(engine).each
+        return [root] if each is None else each.all(tree, root)
+
+    def _plan(self, engine: Engine) -> "_Plan":
+        plan = self._plans.get(engine)
+        if plan is None:
+            each = self.rule.each
+            chosen = None if each is None or self.reads_json else selector(each, engine)
+            plan = self._plans[engine] = _Plan(chosen, compile_fields(self.rule.fields, engine, self.rule.locale))
+        return plan
+
+    def _json_nodes(self, page: Page) -> list[Any]:
+        value = page.document.json
+        if self.rule.each is not None:
+            value = jmespath.search(self.rule.each, value)
+        return value if isinstance(value, list) and self.rule.each is not None else [] if value is None else [value]
+
+    def _json_records(self, page: Page) -> Iterator[Record]:
+        plan = self._plan("lexbor")
+        try:
+            nodes = self._json_nodes(page)
+        except (msgspec.DecodeError, RecursionError, jmespath.exceptions.JMESPathError) as error:
+            yield Record(self.type, 0, {}, problems=(f"the response is not the JSON that was expected: {error}",))
+            return
+        for position, node in enumerate(nodes[:MAX_RECORDS]):
+            record = self._record(plan.fields, Here(page.document, None, page.document.setting), node, position)
+            if record is not None:
+                yield record
+
+    def _record(self, plans: tuple[FieldPlan, ...], here: Here, node: Node, position: int) -> Record | None:
+        """The record at a node; None for a page (a rule without `each`) that has nothing of it at all."""
+        data = read_fields(plans, here, node)
+        if self.rule.each is None and not here.found:
+            return None
+        problems = here.problems
+        key: tuple[str, ...] = ()
+        if self.rule.key:
+            values = [data.get(name) for name in self.rule.key]
+            problems += [
+                f"{name}: is part of the key and empty"
+                for name, value in zip(self.rule.key, values, strict=True)
+                if value in (None, []) and not any(problem.startswith(f"{name}:") for problem in problems)
+            ]
+            key = tuple(map(str, values))
+        return Record(self.type, position, data, key, tuple(problems))
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    each: Any
+    fields: tuple[FieldPlan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """All rules of a job."""
+
+    rules: tuple[Rule, ...] | None = None
+    """None: one record of type `page` for each page."""
+    plugins: tuple[Callable[[Page], Iterator[Record]], ...] = field(default=())
+
+    def records(self, page: Page) -> Iterator[Record]:
+        """The records of a page."""
+        if self.rules is None:
+            yield Record("page", 0, default_record(page))
+        else:
+            for rule in self.rules:
+                yield from rule.records(page)
+        for plugin in self.plugins:
+            yield from plugin(page)
+
+
+def compile_rules(spec: JobSpecification) -> Extraction:
+    """The rules of a specification; one that passed `JobSpecification` always compiles."""
+    return Extraction(None if spec.extract is None else tuple(map(Rule, spec.extract)))
+
+
+def default_record(page: Page) -> dict[str, Any]:
+    """What is kept of a page when the job says nothing about it."""
+    facts = page.facts
+    return {
+        "url": page.url,
+        "title": facts.title,
+        "description": facts.description,
+        "language": facts.language,
+        "canonical": facts.canonical,
+        "h1": facts.h1,
+        "status": page.meta.status,
+        "content_type": page.meta.content_type,
+        "structured_data": _structured(page) or {},
+    }
+
+
+def _structured(page: Page) -> dict[str, Any] | None:
+    if page.document.kind != "html":
+        return None
+    return structured_data(page.document.lexbor, page.facts.base_url, page.facts.properties) or None
+
+
+_ARTICLE = ("article", "main", "[role=main]", "#content", ".content", "body")
+_FURNITURE = "nav, header, footer, aside, form, script, style, noscript, iframe, button"
+
+
+def _article(page: Page) -> dict[str, Any] | None:
+    """Title, description, language and main text: of the article or main element with the most text, else the body."""
+    tree = page.document.lexbor
+    for css in _ARTICLE:
+        nodes = tree.all(tree.root, css)
+        if nodes:
+            best = max(nodes, key=lambda node: len(tree.text(node)))
+            text = "\n".join(part for part in _paragraphs(page, best) if part)
+            facts = page.facts
+            return {
+                "title": facts.h1 or facts.title,
+                "description": facts.description,
+                "language": facts.language,
+                "text": text,
+            }
+    return None
+
+
+def _paragraphs(page: Page, node: Node) -> Iterator[str]:
+    tree = page.document.lexbor
+    furniture = {each.mem_id for each in tree.all(node, _FURNITURE)}
+    for each in tree.all(node, "h1, h2, h3, h4, h5, h6, p, li, pre, blockquote, td, dd, dt"):
+        above, inside = each.parent, False
+        while above is not None and above.mem_id != node.mem_id and not inside:
+            inside = above.mem_id in furniture or above.tag in ("p", "li", "blockquote", "td", "dd")
+            above = above.parent
+        if not inside:
+            yield tree.text(each)
+
+
+_BUILTINS: dict[str, Callable[[Page], dict[str, Any] | None]] = {"structured_data": _structured, "article": _article}
+
+
+def _is_json(rule: FieldRule) -> bool:
+    return rule.json_ is not None
+
+
+def _all_fast(rule: ExtractRule) -> bool:
+    selectors = [*_selectors(rule.fields), *([rule.each] if rule.each is not None else [])]
+    return all(engine_for(css) == "lexbor" for css in selectors)
+
+
+def _selectors(fields: dict[str, FieldRule]) -> Iterator[str]:
+    for rule in fields.values():
+        if rule.css is not None:
+            yield rule.css
+        yield from _selectors(rule.fields or {})

@@ -1,0 +1,84 @@
+"""Selectors compiled once, and which parser a selector needs."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+import soupsieve
+from selectolax.lexbor import LexborHTMLParser, SelectolaxError
+
+from odradek_parser.core.trees import Node, Tree
+
+Engine = Literal["lexbor", "html5lib"]
+
+_SAME = frozenset(
+    "not is where has nth-child nth-last-child nth-of-type nth-last-of-type first-child last-child only-child "
+    "first-of-type last-of-type only-of-type empty root checked disabled required optional lexbor-contains".split()
+)
+"""Pseudo-classes that lexbor and soupsieve agree on (and lexbor's own); a differential test holds this."""
+_OPAQUE = re.compile(r"\"[^\"]*\"|'[^']*'|\\.|\[[^\]]*\]")
+_PSEUDO = re.compile(r":+([a-zA-Z-]+)")
+_CHILD = re.compile(r"&\s*>\s*(\S.*)", re.DOTALL)
+_COMBINATOR = re.compile(r"[\s>+~,|&]")
+
+All = Callable[[Tree, Node], list[Node]]
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """A CSS selector for one engine."""
+
+    css: str
+    engine: Engine
+    all: All
+    first: Callable[[Tree, Node], Node | None]
+
+
+@lru_cache(maxsize=4096)
+def engine_for(css: str) -> Engine:
+    """The fastest parser that understands this selector as the reference does."""
+    css = css.strip()
+    if css == "&":
+        return "lexbor"
+    child = _child(css)
+    if child is not None:
+        return engine_for(child)
+    bare = _OPAQUE.sub("", css)
+    if "|" in bare or "&" in bare or not {name.lower() for name in _PSEUDO.findall(bare)} <= _SAME:
+        return "html5lib"
+    try:
+        LexborHTMLParser("<p>").css(css)
+    except SelectolaxError:
+        return "html5lib"
+    return "lexbor"
+
+
+def selector(css: str, engine: Engine) -> Selector:
+    """The selector for an engine, which must be one that understands it (html5lib understands all)."""
+    css = css.strip()
+    if css == "&":
+        return Selector(css, engine, lambda _, node: [node], lambda _, node: node)
+    child = _child(css)
+    if child is not None and engine == "lexbor":
+        return _children(css, child)
+    compiled: Any = css if engine == "lexbor" else soupsieve.compile(css)
+    return Selector(
+        css, engine, lambda tree, node: tree.all(node, compiled), lambda tree, node: tree.first(node, compiled)
+    )
+
+
+def _child(css: str) -> str | None:
+    """The `x` of `& > x` where x is one compound, so that being a child can be judged one by one."""
+    found = _CHILD.fullmatch(css)
+    if found is None or _COMBINATOR.search(re.sub(r"\([^()]*\)", "", _OPAQUE.sub("", found[1].strip()))):
+        return None
+    return found[1].strip()
+
+
+def _children(css: str, child: str) -> Selector:
+    def every(tree: Tree, node: Node) -> list[Node]:
+        return [found for found in tree.all(node, child) if tree.parent_is(found, node)]
+
+    return Selector(css, "lexbor", every, lambda tree, node: next(iter(every(tree, node)), None))

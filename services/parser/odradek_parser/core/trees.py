@@ -1,0 +1,244 @@
+"""Two parsers behind one small seam: lexbor, which is fast, and BeautifulSoup over html5lib, which is the reference.
+
+Both build the tree of the HTML standard, so a rule finds the same in both; which of them a rule needs is decided when
+it is compiled. A node is whatever the parser calls one; only the tree it came from knows how to read it.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import soupsieve
+from bs4 import BeautifulSoup
+from bs4.element import NavigableString, PreformattedString, Tag
+from lxml import etree
+from selectolax.lexbor import LexborHTMLParser
+
+Node = Any
+"""An element of the tree at hand."""
+_UNSEEN = frozenset(("script", "style", "template"))
+_BLOCKS = frozenset(
+    "address article aside blockquote br caption center dd details dialog dir div dl dt fieldset figcaption figure "
+    "footer form h1 h2 h3 h4 h5 h6 header hr legend li main menu nav ol optgroup option p pre section summary table "
+    "tbody td tfoot th thead tr ul".split()
+)
+_TEXT_ID = 2
+_NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_XML_NAME = re.compile(r"[A-Za-z_][\w.-]*\Z", re.ASCII)
+
+
+class Tree(Protocol):
+    """A parsed page."""
+
+    root: Node
+    """The whole document."""
+
+    def all(self, node: Node, selector: Any) -> list[Node]:
+        """Elements below a node, in document order; never the node itself."""
+
+    def first(self, node: Node, selector: Any) -> Node | None:
+        """The first of them."""
+
+    def text(self, node: Node) -> str:
+        """What a reader sees, white space collapsed; scripts, styles and templates are not seen."""
+
+    def attribute(self, node: Node, name: str) -> str | None:
+        """The value of an attribute, empty when it has none; None: no such attribute."""
+
+    def html(self, node: Node) -> str:
+        """Outer HTML."""
+
+    def parent_is(self, node: Node, parent: Node) -> bool:
+        """True if `node` is a child of `parent`."""
+
+    def children(self, node: Node) -> Iterator[Node | str]:
+        """Child elements and pieces of text."""
+
+    def name(self, node: Node) -> str:
+        """Tag name, lower case."""
+
+    def attributes(self, node: Node) -> dict[str, str]:
+        """All attributes."""
+
+
+class LexborTree:
+    """A page as lexbor reads it."""
+
+    def __init__(self, text: str) -> None:
+        self.parser = LexborHTMLParser(text)
+        top: Node = self.parser.root
+        self.root: Node = top.parent  # the document, which no selector matches
+
+    def all(self, node: Node, selector: str) -> list[Node]:
+        """As `Tree`; a node that matches itself comes first in what lexbor gives, and is left out."""
+        found: list[Node] = node.css(selector)
+        return found[1:] if found and found[0].mem_id == node.mem_id else found
+
+    def first(self, node: Node, selector: str) -> Node | None:
+        """As `Tree`."""
+        found = node.css_first(selector)
+        if found is None or found.mem_id != node.mem_id:
+            return found
+        return next(iter(self.all(node, selector)), None)
+
+    def text(self, node: Node) -> str:
+        """As `Tree`; a node with nothing but text in it, the usual case, is read at once."""
+        child = node.first_child
+        if child is None:
+            return ""
+        if child.tag_id == _TEXT_ID and child.next is None and node.tag not in _UNSEEN:
+            return " ".join(node.text().split())
+        return seen_text(self, node)
+
+    def attribute(self, node: Node, name: str) -> str | None:
+        """As `Tree`."""
+        attributes = node.attributes
+        return (attributes[name] or "") if name in attributes else None
+
+    def html(self, node: Node) -> str:
+        """As `Tree`."""
+        return node.html or ""
+
+    def parent_is(self, node: Node, parent: Node) -> bool:
+        """As `Tree`."""
+        above = node.parent
+        return above is not None and above.mem_id == parent.mem_id
+
+    def children(self, node: Node) -> Iterator[Node | str]:
+        """As `Tree`."""
+        for child in node.iter(include_text=True):
+            if child.tag_id == _TEXT_ID:
+                yield child.text_content or ""
+            elif not (child.tag or "-").startswith("-"):
+                yield child
+
+    def name(self, node: Node) -> str:
+        """As `Tree`."""
+        return (node.tag or "").lower()
+
+    def attributes(self, node: Node) -> dict[str, str]:
+        """As `Tree`."""
+        return {name: value or "" for name, value in node.attributes.items()}
+
+
+class SoupTree:
+    """A page as BeautifulSoup reads it."""
+
+    def __init__(self, text: str, features: str = "html5lib") -> None:
+        self.soup = BeautifulSoup(text, features, multi_valued_attributes=None)
+        self.root: Node = self.soup
+
+    def all(self, node: Node, selector: "soupsieve.SoupSieve") -> list[Node]:
+        """As `Tree`."""
+        return list(selector.select(node))
+
+    def first(self, node: Node, selector: "soupsieve.SoupSieve") -> Node | None:
+        """As `Tree`."""
+        return selector.select_one(node)
+
+    def text(self, node: Node) -> str:
+        """As `Tree`."""
+        return seen_text(self, node)
+
+    def attribute(self, node: Node, name: str) -> str | None:
+        """As `Tree`."""
+        value = node.get(name)
+        return None if value is None else str(value)
+
+    def html(self, node: Node) -> str:
+        """As `Tree`."""
+        return str(node)
+
+    def parent_is(self, node: Node, parent: Node) -> bool:
+        """As `Tree`."""
+        return node.parent is parent
+
+    def children(self, node: Node) -> Iterator[Node | str]:
+        """As `Tree`."""
+        for child in node.children:
+            if isinstance(child, Tag):
+                yield child
+            elif isinstance(child, NavigableString) and not isinstance(child, PreformattedString):
+                yield str(child)
+
+    def name(self, node: Node) -> str:
+        """As `Tree`."""
+        return str(node.name).lower()
+
+    def attributes(self, node: Node) -> dict[str, str]:
+        """As `Tree`."""
+        return {str(name): str(value) for name, value in node.attrs.items()}
+
+
+def seen_text(tree: Tree, node: Node) -> str:
+    """The text below a node, without what is never shown; blocks are apart, inline elements are not."""
+    parts: list[str] = []
+    if tree.name(node) in _UNSEEN:
+        return ""
+    open_: list[tuple[Iterator[Node | str], bool]] = [(tree.children(node), False)]
+    while open_:
+        children, block = open_[-1]
+        for child in children:
+            if isinstance(child, str):
+                parts.append(child)
+                continue
+            name = tree.name(child)
+            if name in _UNSEEN:
+                continue
+            if name in _BLOCKS:
+                parts.append(" ")
+            open_.append((tree.children(child), name in _BLOCKS))
+            break
+        else:
+            open_.pop()
+            if block:
+                parts.append(" ")
+    return " ".join("".join(parts).split())
+
+
+class XmlView:
+    """The same tree for XPath: built from it once, and able to say which node an lxml element stands for."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._nodes: dict[Any, Node] = {}
+        self._elements: dict[Any, Any] = {}
+        self._tree = tree
+        self._identity: Callable[[Node], Any] = (lambda node: node.mem_id) if isinstance(tree, LexborTree) else id
+        top = next((child for child in tree.children(tree.root) if not isinstance(child, str)), tree.root)
+        self.root = self._element(top)
+        self._fill(top)
+
+    def element(self, node: Node) -> Any:
+        """The lxml element that stands for a node."""
+        return self._elements.get(self._identity(node), self.root)
+
+    def node(self, element: Any) -> Node:
+        """The node that an lxml element stands for."""
+        return self._nodes[element]
+
+    def _element(self, node: Node, parent: Any = None) -> Any:
+        name = self._tree.name(node)
+        name = name if _XML_NAME.match(name) else "unnamed"
+        attributes = {
+            key: _NOT_XML.sub("", value) for key, value in self._tree.attributes(node).items() if _XML_NAME.match(key)
+        }
+        element = etree.Element(name, attributes) if parent is None else etree.SubElement(parent, name, attributes)
+        self._nodes[element] = node
+        self._elements[self._identity(node)] = element
+        return element
+
+    def _fill(self, top: Node) -> None:
+        open_ = [(top, self.root)]
+        while open_:
+            node, element = open_.pop()
+            last = None
+            for child in self._tree.children(node):
+                if isinstance(child, str):
+                    text = _NOT_XML.sub("", child)
+                    if last is None:
+                        element.text = (element.text or "") + text
+                    else:
+                        last.tail = (last.tail or "") + text
+                else:
+                    last = self._element(child, element)
+                    open_.append((child, last))

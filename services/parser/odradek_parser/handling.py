@@ -1,0 +1,173 @@
+"""From a record of `pages` to the stages that go out: links and items first, then the outcome (rule E)."""
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+
+import msgspec
+import structlog
+
+from odradek.contracts import PAGE_HEADER, FetchRequest, JobRecord, PageMeta, decode, encode
+from odradek.kafka.deadletter import dead_record
+from odradek.kafka.records import Done, Poison, Record, Send, Stage, ToFrontier
+from odradek.topics import ITEMS, LOGS
+from odradek_parser import metrics
+from odradek_parser.core.facts import SERVICE, discovered, parse_event, parsed, poisoned
+from odradek_parser.core.forwarded import Forwarded, Known
+from odradek_parser.core.items import MAX_ITEM_BYTES, item, record_bytes
+from odradek_parser.core.parsing import Reader, Reading
+from odradek_parser.core.rules import Record as Extracted
+from odradek_parser.jobs import Readers, Unreadable
+
+log = structlog.get_logger()
+
+JobOf = Callable[[FetchRequest], Awaitable[JobRecord | None]]
+
+
+class Handler:
+    """What becomes of pages, in the order in which they lie in their partitions."""
+
+    def __init__(
+        self,
+        job_of: JobOf,
+        readers: Readers,
+        forwarded: Forwarded | None = None,
+        clock: Callable[[], int] | None = None,
+    ) -> None:
+        self._job_of = job_of
+        self._readers = readers
+        self._forwarded = Forwarded() if forwarded is None else forwarded
+        self._clock = clock or now_ms
+
+    async def handle(self, records: Sequence[Record]) -> list[Done | Poison]:
+        """Handle a batch. Nothing about a page raises; a job that is not known yet does (InfrastructureAway)."""
+        crawls: dict[tuple[str, int], Known] = {}
+        pages = [await self._prepare(record) for record in records]
+        return [
+            found if isinstance(found, Poison) else self._page(record, *found, crawls)
+            for record, found in zip(records, pages, strict=True)
+        ]
+
+    async def _prepare(self, record: Record) -> "tuple[PageMeta, JobRecord, Reader] | Poison":
+        try:
+            meta = decode(PageMeta, record.header(PAGE_HEADER) or b"")
+        except msgspec.DecodeError as error:
+            return Poison(record, "malformed", f"the header page is not the metadata of a page: {error}")
+        job = await self._job_of(meta.request)
+        if job is None:
+            return self._poison(record, meta, f"there is no job {meta.request.job}")
+        reader = self._readers.reader(job)
+        if isinstance(reader, Unreadable):
+            return self._poison(record, meta, reader.error)
+        return meta, job, reader
+
+    def _page(
+        self, record: Record, meta: PageMeta, job: JobRecord, reader: Reader, crawls: dict[tuple[str, int], Known]
+    ) -> Done | Poison:
+        request = meta.request
+        crawl = (request.job, request.run)
+        known = crawls.get(crawl)
+        if known is None:
+            known = crawls[crawl] = self._forwarded.of(*crawl)
+        if request.kind == "page":
+            known.on_their_way.add(request.fp)
+        began_ns = time.perf_counter_ns()
+        try:
+            reading = reader.read(meta, record.value, known)
+            done = self._done(record, meta, job, reading, known, began_ns)
+        except Exception as error:
+            log.exception("poison_page", topic=record.topic, partition=record.partition, offset=record.offset,
+                          url=request.url)  # fmt: skip
+            return self._poison(record, meta, f"{type(error).__name__}: {error}")
+        known.on_their_way.update(target.url.fp for target in reading.targets)
+        return done
+
+    def _done(
+        self, record: Record, meta: PageMeta, job: JobRecord, reading: Reading, known: Known, began_ns: int
+    ) -> Done:
+        request, now = meta.request, self._clock()
+        sends: list[Send] = []
+        malformed = 0
+        for found in reading.records:
+            send = self._item(found, meta, job, reading)
+            if send is None:
+                malformed += 1
+                send = _dead_letter(record, found, meta, reading, now)
+            sends.append(send)
+        items = len(sends) - malformed
+        took_ns = time.perf_counter_ns() - began_ns
+        if reading.kept:
+            event = parse_event(meta, reading, now_ms=now, items=items, malformed=malformed,
+                                job_meta=job.spec.get("meta"), took_ns=took_ns)  # fmt: skip
+            sends.append(Send(LOGS, request.job + request.fp, encode(event)))
+        facts = tuple(
+            ToFrontier(target.url.key, discovered(request, target, reading.url)) for target in reading.targets
+        )
+        fps = [target.url.fp for target in reading.targets]
+        if request.kind == "page":
+            fps.append(request.fp)
+        first = Stage(sends=tuple(sends), facts=facts, acknowledged=lambda: known.acknowledged(fps))
+        _count(meta, reading, items, malformed, took_ns)
+        if request.kind != "page":
+            return Done(record, (first,))
+        outcome = parsed(meta, reading, items=items, malformed=malformed, now_ms=now)
+        return Done(record, (first, Stage(facts=(ToFrontier(request.key, outcome),))))
+
+    @staticmethod
+    def _item(found: Extracted, meta: PageMeta, job: JobRecord, reading: Reading) -> Send | None:
+        """The message of a record; None when it is malformed."""
+        if found.problems:
+            return None
+        request = meta.request
+        made = item(
+            job=request.job,
+            run=request.run,
+            kind=found.type,
+            url=reading.url,
+            key=found.key or (reading.url, str(found.position)),
+            data=found.data,
+            meta={**job.spec.get("meta", {}), **(request.meta or {})},
+            fetched_at_ms=meta.fetched_at_ms,
+        )
+        value = encode(made)
+        return Send(ITEMS, made.id, value) if len(value) <= MAX_ITEM_BYTES else None
+
+    def _poison(self, record: Record, meta: PageMeta, error: str) -> Poison:
+        """A page that cannot be read: its URL fails, the message goes to the dead letters."""
+        request, now = meta.request, self._clock()
+        metrics.POISON.inc()
+        event = parse_event(meta, None, now_ms=now, error=error)
+        stages = [Stage(sends=(Send(LOGS, request.job + request.fp, encode(event)),))]
+        if request.kind == "page":
+            stages.append(Stage(facts=(ToFrontier(request.key, poisoned(request, now)),)))
+        return Poison(record, "poison", error, tuple(stages))
+
+
+def now_ms() -> int:
+    """The wall clock."""
+    return time.time_ns() // 1_000_000
+
+
+def _dead_letter(record: Record, found: Extracted, meta: PageMeta, reading: Reading, now: int) -> Send:
+    value = record_bytes(found.type, reading.url, found.position, found.data)
+    too_large = not found.problems
+    return dead_record(
+        record,
+        value=None if too_large else value,
+        reason="too_large" if too_large else "malformed_record",
+        error=f"the record has {len(value):,} bytes" if too_large else "; ".join(found.problems),
+        service=SERVICE,
+        place=f"{found.type}-{found.position}",
+        job=meta.request.job,
+        url=reading.url,
+        at_ms=now,
+    )
+
+
+def _count(meta: PageMeta, reading: Reading, items: int, malformed: int, took_ns: int) -> None:
+    metrics.PAGES.labels(meta.outcome).inc()
+    metrics.SECONDS.observe(took_ns / 1e9)
+    metrics.LINKS.labels("forwarded").inc(len(reading.targets))
+    metrics.LINKS.labels("duplicate").inc(reading.sifted.duplicates)
+    metrics.LINKS.labels("refused").inc(sum(reading.sifted.refused.values()))
+    metrics.ITEMS.inc(items)
+    metrics.MALFORMED.inc(malformed)

@@ -1,0 +1,91 @@
+"""How the jobs whose pages come in want them read."""
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+from odradek.contracts import FetchRequest, JobRecord, decode
+from odradek.errors import InfrastructureAway
+from odradek.kafka.view import View
+from odradek.settings import Settings
+from odradek.specification import JobSpecification
+from odradek.topics import JOBS
+from odradek_parser.core.parsing import Reader
+from odradek_parser.core.rules import Extraction, compile_rules
+from odradek_parser.plugins import PluginRefused, load
+
+PATIENCE_S = 10.0
+"""How long the record of an unknown job, or of a newer version, is waited for."""
+POLL_S = 0.05
+MOST_READERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A job whose pages cannot be read, and why."""
+
+    error: str
+
+
+class Readers:
+    """Readers by job, compiled once for each specification; the least used are forgotten."""
+
+    def __init__(self, *, product: str, plugins: tuple[str, ...]) -> None:
+        self._product = product
+        self._plugins = plugins
+        self._known: OrderedDict[str, tuple[dict[str, Any], Reader | Unreadable]] = OrderedDict()
+
+    def reader(self, record: JobRecord) -> Reader | Unreadable:
+        """The reader for a job's record; a new version with the same specification changes nothing."""
+        known = self._known.get(record.job)
+        if known is None or (known[0] is not record.spec and known[0] != record.spec):
+            known = (record.spec, self._compile(record.spec))
+        self._known[record.job] = known
+        self._known.move_to_end(record.job)
+        if len(self._known) > MOST_READERS:
+            self._known.popitem(last=False)
+        return known[1]
+
+    def _compile(self, wire: dict[str, Any]) -> Reader | Unreadable:
+        try:
+            spec = JobSpecification.from_wire(wire)
+            rules = compile_rules(spec)
+            extraction = Extraction(rules.rules, load(spec.plugins, self._plugins))
+            return Reader(spec, product=self._product, extraction=extraction)
+        except PluginRefused as refused:
+            return Unreadable(str(refused))
+        except ValueError as error:
+            return Unreadable(f"the specification of the job cannot be read: {' '.join(str(error).split())[:300]}")
+
+
+class Jobs:
+    """The newest record of each job."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.view: View[JobRecord] = View(settings, JOBS, lambda _, value: decode(JobRecord, value))
+
+    async def record(self, request: FetchRequest) -> JobRecord | None:
+        """The record that applies to a request, waited for when it is not there yet; None: there is no such job.
+
+        Raises:
+            InfrastructureAway: the version that the request was made by does not come.
+        """
+        record = self.view.get(request.job)
+        if record is not None and record.version >= request.spec_version:
+            return record
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                while record is None or record.version < request.spec_version:
+                    await asyncio.sleep(POLL_S)
+                    record = self.view.get(request.job)
+        except TimeoutError:
+            if record is None and self.view.ready:
+                return None
+            raise InfrastructureAway(f"version {request.spec_version} of job {request.job} has not come") from None
+        return record
+
+
+def product_token(user_agent: str) -> str:
+    """The word by which robots directives may speak to us (RFC 9309 section 2.2.1), lower case."""
+    return user_agent.partition("/")[0].split()[0].lower() if user_agent.strip() else ""

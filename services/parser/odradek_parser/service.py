@@ -1,0 +1,44 @@
+"""The parser as a process: pages come in; links, items and outcomes go out (rule E)."""
+
+import asyncio
+from functools import partial
+
+from odradek.kafka.producer import StageProducer
+from odradek.kafka.runner import Runner
+from odradek.runtime.health import serve_health
+from odradek.runtime.lifecycle import run_until_stopped
+from odradek.settings import Settings
+from odradek.topics import PAGES
+from odradek_parser import settings as own
+from odradek_parser.core.facts import SERVICE
+from odradek_parser.handling import Handler
+from odradek_parser.jobs import Jobs, Readers, product_token
+
+
+def main(settings: Settings) -> int:
+    """Run until SIGTERM, drain, and return the exit code."""
+    return run_until_stopped(partial(serve, settings))
+
+
+async def serve(settings: Settings, stop: asyncio.Event) -> None:
+    """Parse until `stop` is set."""
+    jobs = Jobs(settings)
+    producer = StageProducer(settings)
+    runner = Runner(settings, SERVICE, PAGES, producer, own.WINDOW)
+    readers = Readers(product=product_token(settings.user_agent), plugins=settings.plugins)
+    handler = Handler(jobs.record, readers)
+    serve_health(settings, ready=lambda: _missing(jobs, runner))
+    jobs.view.start()
+    try:
+        await runner.run_batches(handler.handle, stop, own.BATCH)
+    finally:
+        jobs.view.stop()
+        await asyncio.to_thread(producer.close)
+
+
+def _missing(jobs: Jobs, runner: Runner) -> str | None:
+    if not jobs.view.ready:
+        return "jobs are being read"
+    if not runner.ready:
+        return "no partitions are assigned yet"
+    return runner.away
