@@ -1,11 +1,36 @@
-"""One frontier partition: the fold of its log and what may be sent now. Signatures first; the bodies follow."""
+"""One frontier partition: the fold of its log, and what may be sent now. The shell around it does all I/O."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from odradek.contracts import Answer, Batch, Fact, FetchRequest, HostReport, LogEvent, Progress, Question, Recount
+from odradek.contracts import (
+    Answer,
+    Batch,
+    FetchRequest,
+    HostReport,
+    LogEvent,
+    Progress,
+    Question,
+    Recount,
+    Ticked,
+)
+from odradek_scheduler.core.cache import Cache
+from odradek_scheduler.core.dispatch import Dispatcher
+from odradek_scheduler.core.fold import Fold
+from odradek_scheduler.core.memory import Memory
+from odradek_scheduler.core.permits import PermitDesk
+from odradek_scheduler.core.questions import Questions, recount
+from odradek_scheduler.core.reports import RECOVERING, Reports
+from odradek_scheduler.core.requests import ToPartition
+from odradek_scheduler.core.state import run_id
 from odradek_scheduler.core.tables import Tables, Write
+
+__all__ = ["Dispatched", "Limits", "Partition", "ToPartition"]
+
+TICK_MS: Final = 5_000
+"""Tombstones that no batch has taken along by then get a batch of their own."""
+_SHORTEST_LEASE_MS: Final = 60_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,15 +45,8 @@ class Limits:
     """Product token that robots.txt is asked for."""
 
 
-class ToPartition(NamedTuple):
-    """A fact for a frontier partition."""
-
-    partition: int
-    fact: Fact
-
-
 class Dispatched(NamedTuple):
-    """What to send now. Order: facts, requests and events may travel together."""
+    """What to send now; all of it may travel together."""
 
     requests: tuple[FetchRequest, ...] = ()
     facts: tuple[ToPartition, ...] = ()
@@ -36,74 +54,155 @@ class Dispatched(NamedTuple):
 
 
 class Partition:
-    """Life: construct → `load` (after recovery) → fold… (replay) → `catch_up_to(end)` → fold… → `release` → dispatch."""
+    """Life: construct, `load` (after recovery), `resume_at`, `catch_up_to`, fold…, `release`, then fold and dispatch."""
 
-    def __init__(self, partition: int, partitions: int, tables: Tables, limits: Limits) -> None: ...
+    def __init__(self, partition: int, partitions: int, tables: Tables, limits: Limits) -> None:
+        self._partition, self._partitions = partition, partitions
+        self._tables, self._limits = tables, limits
+        self._cache = Cache(tables)
+        self._reports = Reports(partition, self._cache, tables)
+        self._questions = Questions(partition, self._cache, tables)
+        self._position = 0
+        self._target = 0
+        self._released = False
+        self._tick_ms = 0
+        self._forget()
+
+    def _forget(self) -> None:
+        self._memory = Memory(self._cache, self._tables, self._limits.user_agent)
+        self._dispatcher = Dispatcher(self._memory, self._tables)
+        self._desk = PermitDesk(self._memory, self._partition, self._partitions)
+
+    # ---- take-over
 
     def load(self) -> None:
-        """Read the ledgers from the recovered tables. Cheap; the index of pages is built by `release`."""
+        """Read jobs and budgets from the recovered tables. The index of pages is built by `release`."""
+        self._cache.load()
 
-    def fold(self, batch: Batch, offset: int) -> tuple[Write, ...]:
-        """What the batch changes. The caller applies ALL writes in order, before anything else is called."""
-        raise NotImplementedError
+    def resume_at(self, position: int) -> None:
+        """The offset where the fold goes on: the group's committed offset."""
+        self._position = position
+
+    def catch_up_to(self, end: int) -> None:
+        """Frontier end offset taken at take-over: nothing is dispatched, and reports say `recovering`, before."""
+        self._target = max(self._target, end)
+
+    def release(self, now_ms: int) -> None:
+        """The take-over barrier is behind us: build the memory from the tables; from now on `dispatch` sends."""
+        if self._released:
+            return
+        self._forget()
+        self._memory.build()
+        self._desk.build()
+        self._tick_ms = now_ms
+        self._released = True
 
     @property
     def position(self) -> int:
         """All batches below this offset are folded in; 0 before any."""
-        raise NotImplementedError
-
-    def resume_at(self, position: int) -> None:
-        """The offset where the fold goes on: the group's committed offset."""
-
-    def catch_up_to(self, end: int) -> None:
-        """Frontier end offset taken at take-over: nothing is dispatched, and reports say `recovering`, before."""
+        return self._position
 
     @property
     def recovering(self) -> bool:
         """True below the end offset of `catch_up_to`."""
-        raise NotImplementedError
-
-    def release(self, now_ms: int) -> None:
-        """The take-over barrier is behind us: build the memory from the tables; from now on `dispatch` sends."""
+        return self._position < self._target
 
     @property
     def dispatching(self) -> bool:
         """True after `release`, once the partition has caught up."""
-        raise NotImplementedError
+        return self._released and not self.recovering
+
+    def longest_lease_ms(self) -> int:
+        """Of the jobs known: what the take-over barrier must wait at most."""
+        leases = (self._memory.terms(job).lease_ms for job in self._cache.jobs)
+        return max(leases, default=_SHORTEST_LEASE_MS)
+
+    # ---- the fold
+
+    def fold(self, batch: Batch, offset: int) -> tuple[Write, ...]:
+        """What the batch changes. The caller applies ALL writes in order, before anything else is called."""
+        self._cache.trim()
+        fold = Fold(self._cache, self._tables, (self._partition, self._partitions), offset)
+        fold.apply(batch)
+        self._position = offset + 1
+        effects = fold.effects
+        self._reports.hosts_changed.update(dict.fromkeys(effects.hosts))
+        if not self._released:
+            return fold.writes()
+        emptied = self._memory.learn(effects)
+        self._desk.touch(effects.runs)
+        return fold.writes(emptied)
+
+    # ---- dispatch
 
     @property
     def outstanding(self) -> int:
         """Requests sent and not yet answered by `Fetched` nor past their lease."""
-        raise NotImplementedError
+        return self._memory.sent
 
-    def dispatch(self, now_ms: int, credits: int) -> Dispatched:
-        """What to send now; `credits`: how many requests may be sent in this call (total minus outstanding)."""
-        raise NotImplementedError
+    def dispatch(self, now_ms: int, credit: int) -> Dispatched:
+        """What to send now; `credit`: how many requests may be sent in this call (total minus outstanding)."""
+        if not self.dispatching:
+            return Dispatched()
+        dispatcher = self._dispatcher
+        dispatcher.run(now_ms, credit, self._limits.unparsed - self._memory.unparsed, self._limits.visits)
+        facts = [ToPartition(self._partition, fact) for fact in dispatcher.facts]
+        facts += self._desk.talk(now_ms)
+        if self._memory.emptied and now_ms >= self._tick_ms + TICK_MS:
+            self._tick_ms = now_ms
+            facts.append(ToPartition(self._partition, Ticked(at_ms=now_ms)))
+        return Dispatched(tuple(dispatcher.requests), tuple(facts), tuple(dispatcher.events))
 
     def wake_at_ms(self, now_ms: int) -> int | None:
         """When `dispatch` has something to do without a new fact; None: never."""
-        raise NotImplementedError
+        if not self.dispatching:
+            return None
+        agenda = self._dispatcher.agenda
+        wakes = [agenda.wake_at_ms(), self._memory.next_lease_ms(), self._desk.wake_at_ms()]
+        if agenda.turns and self._memory.unparsed < self._limits.unparsed:
+            wakes.append(now_ms)
+        if self._memory.emptied:
+            wakes.append(self._tick_ms + TICK_MS)
+        return min((wake for wake in wakes if wake is not None), default=None)
 
-    def longest_lease_ms(self) -> int:
-        """Of the jobs known: what the take-over barrier must wait at most."""
-        raise NotImplementedError
+    # ---- reports and questions
 
     def progress(self, now_ms: int) -> tuple[Progress, ...]:
-        """Reports worth sending now (changed, or their position has moved on)."""
-        raise NotImplementedError
+        """Reports worth sending now: jobs that have changed, or whose position has moved on.
+
+        Ask at least every few seconds, also when nothing is folded: a quiet job's position is reported less often.
+        """
+        limiting = None
+        if self.recovering:
+            limiting = RECOVERING
+        elif not self._released:
+            limiting = "It waits for the requests of the partition's former owner."
+        elif self._memory.unparsed >= self._limits.unparsed:
+            limiting = f"The parsers are behind: {self._memory.unparsed} pages are fetched and not parsed."
+        memory = self._memory if self._released else None
+        return self._reports.progress(self._position, now_ms, memory, self._dispatcher.agenda, limiting)
 
     def recount(self, job: str, now_ms: int = 0) -> Recount | None:
         """Count `seen` afresh and keep it for later reports; None while recovering."""
-        raise NotImplementedError
+        if self.recovering or job not in self._cache.jobs:
+            return None
+        run = run_id(job, self._cache.job(job).run)
+        counted = recount(self._tables, self._cache.ledger(run), run, self._position, now_ms)
+        self._reports.recounts[run] = counted
+        return counted
 
     def host_reports(self, now_ms: int) -> tuple[HostReport, ...]:
         """Hosts whose report has changed since the last call."""
-        raise NotImplementedError
+        return self._reports.hosts(now_ms, self._memory, self._dispatcher.agenda)
 
     def answer(self, question: Question, now_ms: int) -> Answer:
         """`explain`, `urls` (pages of `seen` by state) or `recount`; read-only."""
-        raise NotImplementedError
+        if question.kind == "recount":
+            counted = self.recount(question.job, now_ms)
+            body = {"recovering": True} if counted is None else {"recount": counted}
+            return Answer(id=question.id, partition=self._partition, body=body, at_ms=now_ms)
+        return self._questions.answer(question, now_ms, self._memory, self._dispatcher.agenda)
 
     def jobs(self) -> Iterable[str]:
         """Jobs known here."""
-        raise NotImplementedError
+        return tuple(self._cache.jobs)

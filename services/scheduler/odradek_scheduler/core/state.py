@@ -1,26 +1,24 @@
-"""What lies in the tables: compact JSON arrays, each carrying the frontier offset of its last change."""
+"""What lies in the tables: compact JSON arrays whose first element is the frontier offset of their last change."""
 
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from odradek.contracts import Hop
 
-ACCEPTED = "accepted"
-RETRY = "retry"
-REOPENED = "reopened"
-PENDING = "pending"
+ACCEPTED: Final = "accepted"
+RETRY: Final = "retry"
+REOPENED: Final = "reopened"
+PENDING: Final = "pending"
 
 
 class Step(msgspec.Struct, array_like=True, frozen=True):
-    """One transition of a URL: where in the log it stands, and what it is.
-
-    `kind`: accepted, retry, reopened, or the outcome that ended the URL.
-    """
+    """One transition of a URL: where in the log it stands, and what it is."""
 
     offset: int
     index: int
     kind: str
+    """accepted, retry, reopened, or the outcome that ended the URL."""
     due_ms: int = 0
     """Of a retry."""
     reason: str | None = None
@@ -35,6 +33,7 @@ class Step(msgspec.Struct, array_like=True, frozen=True):
 class Seen(msgspec.Struct, array_like=True):
     """A URL that was ever accepted in a job and run, with every transition (rule A)."""
 
+    offset: int
     url: str
     key: str
     depth: int
@@ -46,10 +45,18 @@ class Seen(msgspec.Struct, array_like=True):
     chain: tuple[Hop, ...] = ()
     meta: dict[str, Any] | None = None
 
-    @property
-    def offset(self) -> int:
-        """The frontier offset of its newest transition."""
-        return self.steps[-1].offset if self.steps else -1
+    def record(self, step: Step) -> None:
+        """Put a transition in its place; what already stands there is the same transition, told before."""
+        steps = self.steps
+        if steps and steps[-1].place >= step.place:
+            self.steps = [
+                *(each for each in steps if each.place < step.place),
+                step,
+                *(each for each in steps if each.place > step.place),
+            ]
+        else:
+            steps.append(step)
+        self.offset = self.steps[-1].offset
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -60,6 +67,27 @@ class Standing(msgspec.Struct, frozen=True):
     attempt: int = 0
     due_ms: int = 0
     reason: str | None = None
+    status: int | None = None
+
+
+def standing(steps: list[Step], before: tuple[int, int] | None = None) -> Standing:
+    """What transitions come to; `before`: only those that stand before this place in the log."""
+    state: str | None = None
+    attempt, due_ms = 0, 0
+    last: Step | None = None
+    for step in steps:
+        if before is not None and step.place >= before:
+            break
+        last = step
+        if step.kind == ACCEPTED:
+            state = PENDING
+        elif step.kind in (RETRY, REOPENED):
+            state, attempt, due_ms = PENDING, attempt + 1, step.due_ms
+        else:
+            state = step.kind
+    if last is None:
+        return Standing(None)
+    return Standing(state, attempt, due_ms, last.reason, last.status)
 
 
 class Page(msgspec.Struct, array_like=True):
@@ -72,9 +100,10 @@ class Page(msgspec.Struct, array_like=True):
 class Robots(msgspec.Struct, array_like=True):
     """What one origin's robots.txt said; `text` None: nothing is known and nothing is allowed."""
 
-    fetched_at_ms: int
-    expires_at_ms: int
-    text: str | None
+    offset: int = -1
+    expires_at_ms: int = 0
+    text: str | None = None
+    fetched_at_ms: int = 0
     status: int | None = None
     failures: int = 0
     """Attempts in a row without an answer that counts."""
@@ -92,18 +121,19 @@ class Host(msgspec.Struct, array_like=True):
     """Answers in a row that ask for rest, or failures to get one."""
     fetches: int = 0
     failures: int = 0
-    latency_ms: float = 0.0
-    robots: dict[str, Robots] = {}
+    latency_ms: float | None = None
+    """Moving average."""
     delay_ms: int | None = None
     """Set by a person."""
     concurrency: int | None = None
+    """Set by a person."""
     blocked: bool = False
     kept: dict[str, int] = {}
-    """Pages kept by job and run, where the job limits them."""
+    """Pages kept by job and run, where the job limits them by host."""
 
 
 class Ledger(msgspec.Struct, array_like=True):
-    """One job's ledger in one partition: all of it in ONE value, with the frontier offset it includes."""
+    """One job's ledger in one partition: all of it in ONE value, with the frontier offset it includes (rule A)."""
 
     offset: int = -1
     accepted: int = 0
@@ -124,12 +154,15 @@ class Ledger(msgspec.Struct, array_like=True):
     bytes: int = 0
     reasons: dict[str, dict[str, int]] = {}
     holders: list[str] = []
+    """Fingerprints that hold a permit."""
     granted: int = 0
     returned: int = 0
     closed_at: int | None = None
     """Offset of the batch that skipped all open URLs; later facts are late."""
     closed_by: str | None = None
     """cancelled, expired or budget_pages."""
+    counts_hosts_from: int | None = None
+    """Offset from which kept pages are counted by host, for `max_pages_per_host`."""
 
     @property
     def free_permits(self) -> int:
@@ -140,11 +173,11 @@ class Ledger(msgspec.Struct, array_like=True):
 class Job(msgspec.Struct, array_like=True):
     """A job as this partition knows it; the newest version wins."""
 
-    offset: int
-    version: int
-    epoch: int
-    wanted: str
-    spec: dict[str, Any]
+    offset: int = -1
+    version: int = -1
+    epoch: int = 0
+    wanted: str = "running"
+    spec: dict[str, Any] = {}
     run: int = 1
     at_ms: int = 0
 
@@ -152,29 +185,25 @@ class Job(msgspec.Struct, array_like=True):
 class Share(msgspec.Struct, array_like=True):
     """What the home partition knows of another partition's permits."""
 
-    offset: int = -1
+    offset: int = -2
     kept: int = 0
     returned: int = 0
-    granted: int = 0
     wanted: int = 0
+    granted: int = 0
 
 
 class Home(msgspec.Struct, array_like=True):
     """The home partition's fold of all reports on permits (rule F)."""
 
-    offset: int
-    max_pages: int
-    shares: dict[int, Share]
+    offset: int = -1
+    version: int = -1
+    max_pages: int | None = None
+    shares: dict[int, Share] = {}
 
     @property
     def kept(self) -> int:
         """Pages kept over the cluster, as far as reported."""
         return sum(share.kept for share in self.shares.values())
-
-    @property
-    def available(self) -> int:
-        """Permits not granted to anybody."""
-        return self.max_pages - sum(share.granted - share.returned for share in self.shares.values())
 
 
 S = TypeVar("S")
@@ -196,25 +225,15 @@ def unpack(kind: type[S], value: bytes) -> S:
     return found
 
 
-def standing(steps: list[Step], before: tuple[int, int] | None = None) -> Standing:
-    """What transitions come to; `before`: only those that stand before this place in the log."""
-    state: str | None = None
-    attempt, due_ms, reason = 0, 0, None
-    for step in steps:
-        if before is not None and step.place >= before:
-            continue
-        if step.kind == ACCEPTED:
-            state = PENDING
-        elif step.kind in (RETRY, REOPENED):
-            state, attempt, due_ms = PENDING, attempt + 1, step.due_ms
-        else:
-            state, reason = step.kind, step.reason
-    return Standing(state, attempt, due_ms, reason)
-
-
 def run_id(job: str, run: int) -> str:
     """A job and run as one word."""
     return f"{job}\0{run}"
+
+
+def split_run_id(job_run: str) -> tuple[str, int]:
+    """Job and run of such a word."""
+    job, _, run = job_run.rpartition("\0")
+    return job, int(run)
 
 
 def seen_key(job_run: str, fp: str) -> bytes:
@@ -229,28 +248,30 @@ def page_key(job_run: str, key: str, priority: int, offset: int) -> bytes:
 
 def split_page_key(key: bytes) -> tuple[str, str, int, int]:
     """(job and run, host, priority, batch offset) of a backlog key."""
-    job, run, host, priority, offset = key.decode().split("\0")
-    return run_id(job, int(run)), host, 100 - int(priority), int(offset, 16)
+    job, run, host, priority, offset = key.decode().rsplit("\0", 4)
+    return f"{job}\0{run}", host, 100 - int(priority), int(offset, 16)
+
+
+def host_key(key: str) -> bytes:
+    """Key in `hosts` of a politeness key."""
+    return key.encode()
+
+
+def robots_key(key: str, origin: str) -> bytes:
+    """Key in `hosts` of one origin's robots.txt."""
+    return f"{key}\0{origin}".encode()
 
 
 def ledger_key(job_run: str) -> bytes:
-    """Key of a job's ledger."""
+    """Key in `ledger` of a job's ledger."""
     return f"L\0{job_run}".encode()
 
 
 def job_key(job: str) -> bytes:
-    """Key of a job's specification."""
+    """Key in `ledger` of a job's specification."""
     return f"J\0{job}".encode()
 
 
 def home_key(job_run: str) -> bytes:
-    """Key of the home partition's record on permits."""
+    """Key in `ledger` of the home partition's record on permits."""
     return f"H\0{job_run}".encode()
-
-
-def value_offset(table: str, value: bytes) -> int:
-    """The frontier offset inside a value, for the rule that the newest wins in recovery."""
-    if table == "seen":
-        return unpack(Seen, value).offset
-    head = value[1 : value.find(b",")] if b"," in value else value[1:-1]
-    return int(head)

@@ -8,7 +8,7 @@ TABLE_NAMES: tuple[TableName, ...] = ("seen", "backlog", "hosts", "ledger")
 
 
 class Tables(Protocol):
-    """State of ONE partition. What `put` wrote is visible to the next `get`."""
+    """State of ONE partition. What was written is visible to the next `get`."""
 
     def get(self, table: TableName, key: bytes) -> bytes | None:
         """The value of a key, or None."""
@@ -24,3 +24,11 @@ class Write(NamedTuple):
     key: bytes
     value: bytes | None
     offset: int
+
+
+def value_offset(table: TableName, value: bytes) -> int:  # noqa: ARG001  (the rule may come to differ by table)
+    """The frontier offset inside a value, for the rule that the newest wins in recovery.
+
+    Every value is a JSON array whose first element it is.
+    """
+    return int(value[1 : value.index(b",")])

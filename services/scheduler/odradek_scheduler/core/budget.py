@@ -1,0 +1,42 @@
+"""`max_pages`, exact over the cluster: how the home partition shares permits out, and what it is told (rule F)."""
+
+from typing import Final
+
+from odradek.contracts import PermitsReported
+from odradek_scheduler.core.state import Home, Ledger, Share
+
+WINDOW: Final = 256
+"""Permits that one partition asks for at a time beyond the pages it has kept, so that all partitions get some."""
+
+
+def report_heard(home: Home, fact: PermitsReported) -> None:
+    """A partition's state: absolute, the newest offset wins. Then whoever wants permits gets what is left."""
+    share = home.shares.setdefault(fact.partition, Share())
+    if fact.offset < share.offset:
+        return
+    if fact.offset > share.offset:
+        share.offset, share.kept, share.returned = fact.offset, fact.kept, fact.returned
+    share.wanted = fact.wanted
+    share_out(home)
+
+
+def share_out(home: Home) -> None:
+    """Grant what is wanted and available; cumulative, so that a grant told twice is one grant."""
+    if home.max_pages is None:
+        return
+    left = home.max_pages - sum(share.granted - share.returned for share in home.shares.values())
+    for _, share in sorted(home.shares.items()):
+        add = min(share.wanted - (share.granted - share.returned), left)
+        if add > 0:
+            share.granted += add
+            left -= add
+
+
+def reached(home: Home) -> bool:
+    """True when the pages kept are as many as wanted: the rest is to be skipped."""
+    return home.max_pages is not None and home.kept >= home.max_pages
+
+
+def wanted(ledger: Ledger) -> int:
+    """Permits that the partition could use in all: those of kept pages, and some for its open URLs."""
+    return ledger.kept + min(ledger.pending, WINDOW)

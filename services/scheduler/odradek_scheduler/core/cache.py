@@ -1,0 +1,89 @@
+"""Decoded values of the small tables. `seen` and `backlog` are read where they are needed and never kept."""
+
+from typing import Any, Final, TypeVar
+
+from odradek_scheduler.core.state import (
+    Home,
+    Host,
+    Job,
+    Ledger,
+    Robots,
+    home_key,
+    host_key,
+    job_key,
+    ledger_key,
+    robots_key,
+    unpack,
+)
+from odradek_scheduler.core.tables import TableName, Tables
+
+_LIMIT: Final = 20_000
+"""Hosts, origins or ledgers that stay decoded; half of them go when it is passed."""
+
+V = TypeVar("V")
+K = TypeVar("K")
+
+
+class Cache:
+    """The fold changes these values in place and writes every one it has touched, so a dropped one loses nothing."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self.jobs: dict[str, Job] = {}
+        """All jobs: few, and each report needs them."""
+        self.homes: dict[str, Home] = {}
+        """All budgets whose home is here, by job and run."""
+        self._ledgers: dict[str, Ledger] = {}
+        self._hosts: dict[str, Host] = {}
+        self._robots: dict[tuple[str, str], Robots] = {}
+
+    def load(self) -> None:
+        """Jobs and budgets from the tables."""
+        self.jobs = {key[2:].decode(): unpack(Job, value) for key, value in self._tables.scan("ledger", job_key(""))}
+        self.homes = {key[2:].decode(): unpack(Home, value) for key, value in self._tables.scan("ledger", home_key(""))}
+
+    def ledger(self, run: str) -> Ledger:
+        """The ledger of a job and run; an empty one where there is none yet."""
+        found = self._ledgers.get(run)
+        if found is None:
+            found = self._ledgers[run] = self._read("ledger", ledger_key(run), Ledger)
+        return found
+
+    def job(self, job: str) -> Job:
+        """What is known of a job; one of version -1 where nothing is."""
+        found = self.jobs.get(job)
+        return found if found is not None else self.jobs.setdefault(job, Job())
+
+    def home(self, run: str) -> Home:
+        """The budget of a job and run in its home partition."""
+        found = self.homes.get(run)
+        return found if found is not None else self.homes.setdefault(run, Home())
+
+    def host(self, key: str) -> Host:
+        """What is known of a host."""
+        found = self._hosts.get(key)
+        if found is None:
+            found = self._hosts[key] = self._read("hosts", host_key(key), Host)
+        return found
+
+    def robots(self, key: str, origin: str) -> Robots:
+        """What is known of an origin's robots.txt; one of offset -1 where nothing is."""
+        found = self._robots.get((key, origin))
+        if found is None:
+            found = self._robots[key, origin] = self._read("hosts", robots_key(key, origin), Robots)
+        return found
+
+    def trim(self) -> None:
+        """Forget the older half of what has grown too large; called between batches only."""
+        for values in (self._ledgers, self._hosts, self._robots):
+            _halve(values)
+
+    def _read(self, table: TableName, key: bytes, kind: type[V]) -> V:
+        value = self._tables.get(table, key)
+        return kind() if value is None else unpack(kind, value)
+
+
+def _halve(values: dict[Any, Any]) -> None:
+    if len(values) > _LIMIT:
+        for key in list(values)[: len(values) // 2]:
+            del values[key]

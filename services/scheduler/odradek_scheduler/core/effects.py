@@ -1,0 +1,32 @@
+"""What a folded batch means for the memory, which is rebuilt from the tables at every take-over and never written."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Effects:
+    """Facts in the terms of the memory. A run is a job and run as one word (`run_id`)."""
+
+    offset: int
+    pages: list[tuple[str, str, int]] = field(default_factory=list)
+    """New backlog pages: run, host, priority."""
+    ended: list[tuple[str, str, int]] = field(default_factory=list)
+    """URLs that have an outcome now: run, fingerprint, try."""
+    retried: list[tuple[str, str, int, int]] = field(default_factory=list)
+    """Run, fingerprint, the try that failed, when the next is due (ms)."""
+    parsed: list[tuple[str, str, int]] = field(default_factory=list)
+    """Outcomes that changed nothing: run, fingerprint, try."""
+    fetched: list[tuple[str, str, int, str]] = field(default_factory=list)
+    """Answers: run, fingerprint, try, host."""
+    robots: list[tuple[str, str]] = field(default_factory=list)
+    """Host and origin of robots.txt answers."""
+    reserved: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    """Run and fingerprints of consumed reservations."""
+    closed: list[str] = field(default_factory=list)
+    """Runs whose open URLs are skipped from now on."""
+    hosts: list[str] = field(default_factory=list)
+    """Hosts of which something is known now that was not."""
+    jobs: list[str] = field(default_factory=list)
+    """Jobs whose specification, wanted state or run may have changed."""
+    runs: list[str] = field(default_factory=list)
+    """Runs whose ledger was touched."""

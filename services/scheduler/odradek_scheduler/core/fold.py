@@ -1,0 +1,281 @@
+"""What one batch of facts changes: a function of the batch and of the tables before it (design rules A, B, C, F, H).
+
+A fact at (offset, index) is judged by the transitions before it only. Values that do not keep their history are
+changed iff the batch is newer than the offset they carry (`counts`), and are written again in any case.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, Final
+
+from odradek.contracts import (
+    Batch,
+    Discovered,
+    Fetched,
+    Grant,
+    HostChanged,
+    JobChanged,
+    Merged,
+    Parsed,
+    PermitsReported,
+    Reserve,
+    RetryAsked,
+    RobotsFetched,
+    RunDue,
+    SkipRest,
+    Ticked,
+)
+from odradek.urls import partition_of
+from odradek_scheduler.core import budget, politeness, robots
+from odradek_scheduler.core import ledger as ledgers
+from odradek_scheduler.core.cache import Cache
+from odradek_scheduler.core.effects import Effects
+from odradek_scheduler.core.state import (
+    ACCEPTED,
+    PENDING,
+    REOPENED,
+    RETRY,
+    Seen,
+    Step,
+    run_id,
+    seen_key,
+    split_run_id,
+    standing,
+)
+from odradek_scheduler.core.tables import Tables, Write
+from odradek_scheduler.core.touched import Touched
+
+OVER: Final = ("cancelled", "expired")
+_FAILED: Final = b'"failed"'
+
+
+class Fold:
+    """One batch being folded: make it, `apply` the batch, learn from `effects`, take `writes`."""
+
+    def __init__(self, cache: Cache, tables: Tables, place: tuple[int, int], offset: int) -> None:
+        self._partition, self._partitions = place
+        self._offset = offset
+        self._touched = Touched(cache, tables, offset)
+        self._closing: dict[str, str] = {}
+        self._pages: list[Write] = []
+        self.effects = Effects(offset)
+
+    def apply(self, batch: Batch) -> None:
+        """Judge all facts in order; then what concerns the batch as a whole."""
+        for index, fact in enumerate(batch.facts):
+            self._handlers[type(fact)](self, fact, index)
+        for run, reason in self._closing.items():
+            ledger, counts = self._touched.ledger(run)
+            if counts and ledger.closed_at is None:
+                ledgers.close(ledger, self._offset, reason)
+            self.effects.closed.append(run)
+        self._touched.settle_permits()
+        self.effects.pages, self._pages = self._touched.settle_pages()
+        self.effects.hosts = list(self._touched.hosts)
+        self.effects.jobs = list(self._touched.jobs)
+        self.effects.runs = [*self._touched.ledgers, *self._touched.homes]
+
+    def writes(self, emptied: Iterable[bytes] = ()) -> tuple[Write, ...]:
+        """All changes; `emptied`: keys of pages found with no open URL, which get their tombstones now."""
+        return self._touched.writes(self._pages, emptied)
+
+    # ---- facts on URLs
+
+    def _discovered(self, fact: Discovered, index: int) -> None:
+        run = run_id(fact.job, fact.run)
+        ledger, counts = self._touched.ledger(run)
+        if ledgers.closed_before(ledger, self._offset):
+            if counts:
+                ledgers.count_refused(ledger, "late")
+            return
+        key = seen_key(run, fact.fp)
+        seen = self._touched.seen(key)
+        if seen is not None and seen.steps[0].place < (self._offset, index):
+            if counts:
+                ledger.links_found += 1
+                ledger.duplicates += 1
+            return
+        if seen is None:
+            seen = Seen(
+                self._offset, fact.url, fact.key, fact.depth, fact.priority, fact.seed, [],
+                fact.via, fact.site, fact.chain, fact.meta,
+            )  # fmt: skip
+        seen.record(Step(self._offset, index, ACCEPTED))
+        self._touched.change(key, seen)
+        self._touched.open(run, fact.fp, seen)
+        if counts:
+            ledger.links_found += 1
+            ledger.accepted += 1
+            ledger.pending += 1
+
+    def _parsed(self, fact: Parsed, index: int) -> None:
+        run = run_id(fact.job, fact.run)
+        ledger, counts = self._touched.ledger(run)
+        key = seen_key(run, fact.fp)
+        seen = None if ledgers.closed_before(ledger, self._offset) else self._touched.seen(key)
+        if seen is None or not self._is_current(fact, seen, index):
+            if counts:
+                ledger.late += 1
+            self.effects.parsed.append((run, fact.fp, fact.attempt))
+            return
+        if fact.outcome == "failed" and fact.retry_in_ms is not None:
+            due_ms = fact.at_ms + fact.retry_in_ms
+            seen.record(Step(self._offset, index, RETRY, due_ms, fact.reason, fact.status))
+            self.effects.retried.append((run, fact.fp, fact.attempt, due_ms))
+            if counts:
+                ledgers.count_retry(ledger, fact)
+        else:
+            seen.record(Step(self._offset, index, fact.outcome, 0, fact.reason, fact.status))
+            self.effects.ended.append((run, fact.fp, fact.attempt))
+            if counts:
+                ledgers.count_outcome(ledger, fact)
+            if fact.kept and ledger.counts_hosts_from is not None and ledger.counts_hosts_from < self._offset:
+                self._count_host(run, seen.key)
+        self._touched.change(key, seen)
+
+    def _is_current(self, fact: Parsed, seen: Seen, index: int) -> bool:
+        """A failure or skip counts for the current try only, a success while the URL is open (rule D)."""
+        now = standing(seen.steps, (self._offset, index))
+        if now.state != PENDING:
+            return False
+        return fact.attempt == now.attempt or (fact.attempt < now.attempt and fact.outcome in ledgers.SUCCESSES)
+
+    def _count_host(self, run: str, key: str) -> None:
+        host, counts = self._touched.host(key)
+        if counts:
+            host.kept[run] = host.kept.get(run, 0) + 1
+
+    def _retry_asked(self, fact: RetryAsked, index: int) -> None:
+        job, job_counts = self._touched.job(fact.job)
+        if job_counts:
+            job.epoch = max(job.epoch, fact.epoch)
+        run = run_id(fact.job, fact.run)
+        ledger, counts = self._touched.ledger(run)
+        if ledgers.closed_before(ledger, self._offset):
+            return
+        prefix = seen_key(run, "")
+        for key, seen in self._touched.seen_with(prefix, _FAILED):
+            now = standing(seen.steps, (self._offset, index))
+            if now.state != "failed" or (fact.reason is not None and now.reason != fact.reason):
+                continue
+            seen.record(Step(self._offset, index, REOPENED))
+            self._touched.change(key, seen)
+            self._touched.open(run, key[len(prefix) :].decode(), seen)
+            if counts:
+                ledgers.count_reopened(ledger, now.reason)
+
+    def _merged(self, fact: Merged, index: int) -> None:  # noqa: ARG002  (every handler takes the index)
+        self._touched.merge((run_id(fact.job, fact.run), fact.key, fact.priority), fact.sources)
+
+    # ---- facts on hosts
+
+    def _fetched(self, fact: Fetched, index: int) -> None:  # noqa: ARG002
+        host, counts = self._touched.host(fact.key)
+        if counts:
+            politeness.answer_heard(host, fact)
+        self.effects.fetched.append((run_id(fact.job, fact.run), fact.fp, fact.attempt, fact.key))
+
+    def _robots_fetched(self, fact: RobotsFetched, index: int) -> None:  # noqa: ARG002
+        host, counts = self._touched.host(fact.key)
+        if counts:
+            politeness.answer_heard(host, fact)
+        known, counts = self._touched.robots(fact.key, fact.origin)
+        if counts:
+            robots.answer_judged(known, fact)
+        self.effects.robots.append((fact.key, fact.origin))
+
+    def _host_changed(self, fact: HostChanged, index: int) -> None:  # noqa: ARG002
+        host, counts = self._touched.host(fact.key)
+        if counts:
+            politeness.override(host, fact)
+
+    # ---- facts on jobs and budgets
+
+    def _job_changed(self, fact: JobChanged, index: int) -> None:  # noqa: ARG002
+        job, counts = self._touched.job(fact.job)
+        if counts and fact.version >= job.version:
+            job.version, job.wanted, job.at_ms = fact.version, fact.wanted, fact.at_ms
+            job.epoch, job.run = max(job.epoch, fact.epoch), max(job.run, fact.run)
+            job.spec = job.spec if fact.spec is None else fact.spec
+        run = run_id(fact.job, fact.run)
+        self._touched.ledger(run)
+        if fact.spec is not None:
+            self._limit(run, fact.spec, fact.version)
+        if fact.wanted in OVER:
+            self._closing.setdefault(run, fact.wanted)
+
+    def _limit(self, run: str, spec: dict[str, Any], version: int) -> None:
+        """Limits that the fold itself must know: from this offset on."""
+        scope = spec.get("scope", {})
+        ledger, counts = self._touched.ledger(run)
+        if counts and scope.get("max_pages_per_host") is not None and ledger.counts_hosts_from is None:
+            ledger.counts_hosts_from = self._offset
+        max_pages = scope.get("max_pages")
+        if not self._is_home(run) or (max_pages is None and not self._touched.has_home(run)):
+            return
+        home, counts = self._touched.home(run)
+        if counts and version >= home.version:
+            home.version, home.max_pages = version, max_pages
+            budget.share_out(home)
+
+    def _run_due(self, fact: RunDue, index: int) -> None:  # noqa: ARG002
+        job, counts = self._touched.job(fact.job)
+        if counts:
+            job.run = max(job.run, fact.run)
+        run = run_id(fact.job, fact.run)
+        self._touched.ledger(run)
+        self._limit(run, job.spec, job.version)
+        if fact.run > 1:
+            self._closing.setdefault(run_id(fact.job, fact.run - 1), "expired")
+
+    def _reserve(self, fact: Reserve, index: int) -> None:
+        run = run_id(fact.job, fact.run)
+        ledger, counts = self._touched.ledger(run)
+        self.effects.reserved.append((run, fact.fps))
+        if not counts or ledgers.closed_before(ledger, self._offset):
+            return
+        for fp in fact.fps:
+            if ledger.free_permits <= 0:
+                return
+            seen = self._touched.seen(seen_key(run, fp))
+            if seen is None or fp in ledger.holders:
+                continue
+            if standing(seen.steps, (self._offset, index)).state == PENDING:
+                ledger.holders.append(fp)
+
+    def _grant(self, fact: Grant, index: int) -> None:  # noqa: ARG002
+        ledger, counts = self._touched.ledger(run_id(fact.job, fact.run))
+        if counts:
+            ledger.granted = max(ledger.granted, fact.granted)
+
+    def _permits_reported(self, fact: PermitsReported, index: int) -> None:  # noqa: ARG002
+        run = run_id(fact.job, fact.run)
+        if self._is_home(run):
+            home, counts = self._touched.home(run)
+            if counts:
+                budget.report_heard(home, fact)
+
+    def _skip_rest(self, fact: SkipRest, index: int) -> None:  # noqa: ARG002
+        self._closing.setdefault(run_id(fact.job, fact.run), "budget_pages")
+
+    def _ticked(self, fact: Ticked, index: int) -> None:
+        """Only an occasion to write the tombstones found since the last batch."""
+
+    def _is_home(self, run: str) -> bool:
+        return partition_of(split_run_id(run)[0], self._partitions) == self._partition
+
+    _handlers: ClassVar[dict[type, Callable[["Fold", Any, int], None]]] = {
+        Discovered: _discovered,
+        Fetched: _fetched,
+        Parsed: _parsed,
+        RobotsFetched: _robots_fetched,
+        JobChanged: _job_changed,
+        HostChanged: _host_changed,
+        RetryAsked: _retry_asked,
+        Reserve: _reserve,
+        PermitsReported: _permits_reported,
+        Grant: _grant,
+        SkipRest: _skip_rest,
+        Merged: _merged,
+        RunDue: _run_due,
+        Ticked: _ticked,
+    }

@@ -1,0 +1,145 @@
+"""When a host can be served next: a heap of hosts by time, and the turn of those that are free now (rule I)."""
+
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+from odradek_scheduler.core.memory import Memory
+from odradek_scheduler.core.queues import HostQueue, Queue
+from odradek_scheduler.core.terms import Terms
+from odradek_scheduler.core.turns import Turns
+
+
+class HostPace(NamedTuple):
+    """What applies to a host now: of several jobs the gentlest."""
+
+    concurrency: int
+    delay_ms: int
+
+
+class Agenda:
+    """Hosts by the time at which something can be done for them."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._heap: list[tuple[int, int, HostQueue]] = []
+        self._number = 0
+        self.turns = Turns()
+
+    def wake_at_ms(self) -> int | None:
+        """When the next host has to be looked at; 0: now."""
+        if self._memory.touched:
+            return 0
+        while self._heap and self._heap[0][2].due_ms != self._heap[0][0]:
+            heappop(self._heap)
+        return self._heap[0][0] if self._heap else None
+
+    def advance(self, now_ms: int) -> None:
+        """Look again at every host that something has happened to, or whose time has come."""
+        for host in list(self._memory.touched):
+            self.arrange(host, now_ms)
+        while self._heap and self._heap[0][0] <= now_ms:
+            due_ms, _, host = heappop(self._heap)
+            if host.due_ms == due_ms:
+                self.arrange(host, now_ms)
+
+    def arrange(self, host: HostQueue, now_ms: int) -> None:
+        """Place the host by when it can be served; forget it when nothing is left of it."""
+        self._memory.touched.pop(host, None)
+        if self._memory.hosts.get(host.key) is not host:
+            return
+        if host.answers:
+            host.pace.answered(host.answers, now_ms)
+            host.answers = 0
+        for queue in [queue for queue in host.queues.values() if queue.idle]:
+            del host.queues[queue.run]
+            del self._memory.queues[queue.run][host.key]
+        host.due_ms = self._due_ms(host, now_ms)
+        if host.due_ms is None:
+            self._forget(host, now_ms)
+        elif host.due_ms > now_ms:
+            self._push(host)
+        elif not host.is_ready and (best := self.best(host, now_ms)) is not None:
+            self.turns.add(best.job, self._memory.terms(best.job).priority, host)
+
+    def _push(self, host: HostQueue) -> None:
+        self._number += 1
+        heappush(self._heap, (host.due_ms or 0, self._number, host))
+
+    def _forget(self, host: HostQueue, now_ms: int) -> None:
+        """A host without URLs is kept while its delay runs, so that the next URL finds it."""
+        if host.queues or host.pace.in_flight or host.asked:
+            return
+        rests = host.pace.rests
+        if rests and rests[-1] + host.delay_ms > now_ms:
+            host.due_ms = rests[-1] + host.delay_ms
+            self._push(host)
+        else:
+            del self._memory.hosts[host.key]
+
+    def _due_ms(self, host: HostQueue, now_ms: int) -> int | None:
+        dues = [due for queue in host.queues.values() if (due := self.queue_due_ms(queue)) is not None]
+        if not dues:
+            return None
+        due_ms = min(dues)
+        record = self._memory.cache.host(host.key)
+        if record.blocked:
+            return due_ms
+        if host.asked:
+            due_ms = max(due_ms, *host.asked.values())
+        pace = self.pace(host)
+        free_at_ms = host.pace.free_at_ms(pace.concurrency, pace.delay_ms)
+        return None if free_at_ms is None else max(due_ms, free_at_ms, record.back_off_until_ms)
+
+    def queue_due_ms(self, queue: Queue) -> int | None:
+        """When there is something to do for a queue, its host allowing; None: not before something happens."""
+        terms = self._memory.terms(queue.job)
+        if not terms.active or not queue.run.endswith(f"\0{terms.run}"):
+            return None
+        held = queue.permitted[0][0] if queue.permitted else None
+        if queue.full or (terms.max_pages is not None and (queue.starved or queue.preparing >= ahead(terms))):
+            return held
+        pages = queue.pages_due_ms()
+        if held is None or pages is None:
+            return held if pages is None else pages
+        return min(held, pages)
+
+    def best(self, host: HostQueue, now_ms: int) -> Queue | None:
+        """The queue to serve: the job of highest priority, then the one that has waited longest."""
+        best: Queue | None = None
+        rank = (0, 0)
+        for queue in host.queues.values():
+            due_ms = self.queue_due_ms(queue)
+            if due_ms is None or due_ms > now_ms:
+                continue
+            mine = (-self._memory.terms(queue.job).priority, queue.turn)
+            if best is None or mine < rank:
+                best, rank = queue, mine
+        return best
+
+    def pace(self, host: HostQueue) -> HostPace:
+        """The longest delay and the least concurrency of all jobs that have something for the host; a person's word
+        goes before them.
+        """
+        delay_ms, concurrency = 0, 0
+        crawl_delay_ms = max(host.crawl_delays_ms.values(), default=0)
+        for queue in host.queues.values():
+            terms = self._memory.terms(queue.job)
+            if not terms.active:
+                continue
+            mine = terms.delay_ms
+            if terms.respect_robots and crawl_delay_ms > mine:
+                mine = max(mine, min(crawl_delay_ms, terms.max_delay_ms))
+            delay_ms = max(delay_ms, mine)
+            concurrency = min(concurrency or terms.concurrency, terms.concurrency)
+        record = self._memory.cache.host(host.key)
+        pace = HostPace(
+            concurrency=record.concurrency or concurrency or 1,
+            delay_ms=delay_ms if record.delay_ms is None else record.delay_ms,
+        )
+        host.delay_ms = pace.delay_ms
+        return pace
+
+
+def ahead(terms: Terms) -> int:
+    """URLs of one host that may hold or ask for a permit before they can be sent."""
+    return 2 * terms.concurrency

@@ -1,0 +1,98 @@
+"""The ledger of one job in one partition: what is counted, and when (rules A, C, F)."""
+
+from typing import Final
+
+from odradek.contracts import Counters, Parsed
+from odradek_scheduler.core.state import Ledger
+
+SUCCESSES: Final = frozenset(("fetched", "not_modified", "redirected"))
+"""Outcomes that count while the URL is open, whatever try they belong to."""
+_NUMBERS: Final = tuple(name for name in Counters.__struct_fields__ if name != "reasons")
+
+
+def closed_before(ledger: Ledger, offset: int) -> bool:
+    """True if an earlier batch has skipped all that was open."""
+    return ledger.closed_at is not None and ledger.closed_at < offset
+
+
+def count_reason(ledger: Ledger, outcome: str, reason: str | None, count: int = 1) -> None:
+    """Add to the breakdown of skipped, failed or refused."""
+    if outcome not in ("skipped", "failed", "refused"):
+        return
+    by_reason = ledger.reasons.setdefault(outcome, {})
+    name = reason or "unknown"
+    left = by_reason.get(name, 0) + count
+    if left:
+        by_reason[name] = left
+    else:
+        by_reason.pop(name, None)
+
+
+def count_refused(ledger: Ledger, reason: str) -> None:
+    """A link came that was refused where it was judged."""
+    ledger.links_found += 1
+    ledger.refused += 1
+    count_reason(ledger, "refused", reason)
+
+
+def count_retry(ledger: Ledger, parsed: Parsed) -> None:
+    """A try failed and another follows; the URL stays pending."""
+    ledger.retries += 1
+    _count_page(ledger, parsed)
+
+
+def count_outcome(ledger: Ledger, parsed: Parsed) -> None:
+    """A URL has ended: its outcome, its page, and the links that the parser had dropped."""
+    ledger.pending -= 1
+    outcome = parsed.outcome
+    setattr(ledger, outcome, getattr(ledger, outcome) + 1)
+    count_reason(ledger, outcome, parsed.reason)
+    if parsed.kept:
+        ledger.kept += 1
+    if parsed.fp in ledger.holders:
+        ledger.holders.remove(parsed.fp)
+    _count_page(ledger, parsed)
+
+
+def _count_page(ledger: Ledger, parsed: Parsed) -> None:
+    ledger.items += parsed.items
+    ledger.malformed += parsed.malformed
+    ledger.bytes += parsed.size_bytes
+    links = parsed.links
+    if links.found:
+        refused = sum(links.refused.values())
+        ledger.links_found += links.duplicates + refused
+        ledger.duplicates += links.duplicates
+        ledger.refused += refused
+        for reason, count in links.refused.items():
+            count_reason(ledger, "refused", reason, count)
+
+
+def count_reopened(ledger: Ledger, reason: str | None) -> None:
+    """A failed URL is open again."""
+    ledger.failed -= 1
+    ledger.pending += 1
+    count_reason(ledger, "failed", reason, -1)
+
+
+def close(ledger: Ledger, offset: int, reason: str) -> None:
+    """All open URLs become skipped at this offset, in bulk (rule H)."""
+    ledger.closed_at, ledger.closed_by = offset, reason
+    ledger.skipped += ledger.pending
+    if ledger.pending:
+        count_reason(ledger, "skipped", reason, ledger.pending)
+    ledger.pending = 0
+    ledger.holders = []
+
+
+def give_back(ledger: Ledger) -> None:
+    """Permits that no open URL can use any more go back to the home partition (rule F)."""
+    free = ledger.free_permits
+    if free > 0 and ledger.pending <= len(ledger.holders):
+        ledger.returned += free
+
+
+def counters(ledger: Ledger) -> Counters:
+    """The ledger as reports carry it."""
+    numbers = {name: getattr(ledger, name) for name in _NUMBERS}
+    return Counters(reasons={outcome: dict(by) for outcome, by in ledger.reasons.items() if by}, **numbers)

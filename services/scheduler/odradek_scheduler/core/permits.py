@@ -1,0 +1,112 @@
+"""The talk about permits: what a partition reports to the job's home, what the home grants, when the rest is skipped.
+
+Every message is absolute and sent again by timer, so that none of them has to arrive (rule F).
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from odradek.contracts import Grant, PermitsReported, SkipRest
+from odradek.urls import partition_of
+from odradek_scheduler.core import budget
+from odradek_scheduler.core.memory import Memory
+from odradek_scheduler.core.requests import ToPartition
+from odradek_scheduler.core.state import Ledger, run_id, split_run_id
+
+URGENT_MS: Final = 50
+"""Between two reports of a partition that has run out of permits."""
+PATIENT_MS: Final = 500
+AGAIN_MS: Final = 5_000
+"""Until an unanswered message is sent again."""
+_NEVER: Final = 1 << 62
+
+
+class PermitDesk:
+    """What was said already, in memory only: after a take-over everything is said again."""
+
+    def __init__(self, memory: Memory, partition: int, partitions: int) -> None:
+        self._memory = memory
+        self._partition, self._partitions = partition, partitions
+        self._checks: dict[str, int] = {}
+        """When to look at a run again."""
+        self._reported: dict[str, tuple[tuple[int, int, int], int]] = {}
+        self._granted: dict[tuple[str, int], tuple[int, int]] = {}
+        self._skipped: dict[str, int] = {}
+
+    def build(self) -> None:
+        """Look at every job with a budget."""
+        for job, record in self._memory.cache.jobs.items():
+            self.touch((run_id(job, record.run),))
+
+    def touch(self, runs: Iterable[str]) -> None:
+        """These ledgers or budgets have changed."""
+        for run in runs:
+            if self._memory.terms(split_run_id(run)[0]).max_pages is not None:
+                self._checks[run] = 0
+
+    def wake_at_ms(self) -> int | None:
+        """When there is something to say."""
+        return min(self._checks.values(), default=None)
+
+    def talk(self, now_ms: int) -> list[ToPartition]:
+        """What is to be said now."""
+        said: list[ToPartition] = []
+        for run, check_ms in list(self._checks.items()):
+            if check_ms > now_ms:
+                continue
+            again_ms = min(self._report(run, now_ms, said), self._grant(run, now_ms, said))
+            if again_ms == _NEVER:
+                del self._checks[run]
+            else:
+                self._checks[run] = again_ms
+        return said
+
+    def _report(self, run: str, now_ms: int, said: list[ToPartition]) -> int:
+        """Report when something has changed, at once when permits run out; again while hungry."""
+        ledger = self._memory.cache.ledger(run)
+        wanted = budget.wanted(ledger)
+        state = (ledger.kept, ledger.returned, wanted)
+        last, last_ms = self._reported.get(run, ((0, 0, 0), -_NEVER))
+        hungry = wanted > ledger.granted - ledger.returned
+        if state == last and not hungry:
+            return _NEVER
+        urgent = _scarce(ledger) or state[1] != last[1]
+        due_ms = last_ms + (AGAIN_MS if state == last else URGENT_MS if urgent else PATIENT_MS)
+        if due_ms > now_ms:
+            return due_ms
+        job, number = split_run_id(run)
+        self._reported[run] = (state, now_ms)
+        fact = PermitsReported(
+            job=job, run=number, partition=self._partition, offset=ledger.offset,
+            kept=ledger.kept, returned=ledger.returned, wanted=wanted,
+        )  # fmt: skip
+        said.append(ToPartition(partition_of(job, self._partitions), fact))
+        return now_ms + AGAIN_MS if hungry else _NEVER
+
+    def _grant(self, run: str, now_ms: int, said: list[ToPartition]) -> int:
+        """The home's part."""
+        home = self._memory.cache.homes.get(run)
+        job, number = split_run_id(run)
+        if home is None or home.max_pages is None or self._memory.cache.ledger(run).closed_at is not None:
+            return _NEVER
+        again_ms = _NEVER
+        for partition, share in home.shares.items():
+            told, told_ms = self._granted.get((run, partition), (0, -_NEVER))
+            if share.granted - share.returned <= share.kept and share.granted == told:
+                continue
+            if share.granted != told or told_ms + AGAIN_MS <= now_ms:
+                told_ms = now_ms
+                self._granted[run, partition] = (share.granted, now_ms)
+                said.append(ToPartition(partition, Grant(job=job, run=number, granted=share.granted)))
+            again_ms = min(again_ms, told_ms + AGAIN_MS)
+        if budget.reached(home):
+            if self._skipped.get(run, -_NEVER) + AGAIN_MS <= now_ms:
+                self._skipped[run] = now_ms
+                skip = SkipRest(job=job, run=number, at_ms=now_ms)
+                said.extend(ToPartition(partition, skip) for partition in range(self._partitions))
+            again_ms = min(again_ms, self._skipped[run] + AGAIN_MS)
+        return again_ms
+
+
+def _scarce(ledger: Ledger) -> bool:
+    return ledger.pending == 0 or ledger.free_permits < budget.WINDOW // 2

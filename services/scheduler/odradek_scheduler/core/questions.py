@@ -1,0 +1,132 @@
+"""Answers about one partition's state: why a URL is where it is, which URLs are in a state, a recount. Read-only."""
+
+from typing import Any, Final
+
+from odradek.contracts import Answer, Question, Recount
+from odradek.specification import JobSpecification
+from odradek.urls import CrawlUrl, UrlRules, identify
+from odradek_scheduler.core.cache import Cache
+from odradek_scheduler.core.hosts import Agenda
+from odradek_scheduler.core.ledger import closed_before
+from odradek_scheduler.core.memory import Memory
+from odradek_scheduler.core.robots import RobotsCache, origin_of
+from odradek_scheduler.core.state import PENDING, Ledger, Seen, Standing, run_id, seen_key, standing, unpack
+from odradek_scheduler.core.tables import Tables
+
+_LOOKED_AT_MOST: Final = 50_000
+"""Records one `urls` question may read; `after` goes on from there."""
+
+
+def recount(tables: Tables, ledger: Ledger, run: str, offset: int, now_ms: int) -> Recount:
+    """Every URL in `seen` by where it stands: a second, independent count (rule C)."""
+    found: dict[str, int] = {}
+    for _, value in tables.scan("seen", seen_key(run, "")):
+        state = settled(ledger, standing(unpack(Seen, value).steps)).state or PENDING
+        found[state] = found.get(state, 0) + 1
+    return Recount(offset=offset, accepted=sum(found.values()), at_ms=now_ms, **found)
+
+
+def settled(ledger: Ledger, now: Standing) -> Standing:
+    """Where a URL stands, given that its job may have skipped all that was open."""
+    if ledger.closed_at is not None and now.state == PENDING:
+        return Standing("skipped", now.attempt, 0, ledger.closed_by)
+    return now
+
+
+class Questions:
+    """Reads tables, cache and memory."""
+
+    def __init__(self, partition: int, cache: Cache, tables: Tables) -> None:
+        self._partition, self._cache, self._tables = partition, cache, tables
+        self._robots = RobotsCache()
+
+    def answer(self, question: Question, now_ms: int, memory: Memory, agenda: Agenda) -> Answer:
+        """`urls` or `explain`; anything else is answered with an error in words."""
+        if question.kind == "urls":
+            body = self._urls(question)
+        elif question.kind == "explain":
+            body = self._explain(question, now_ms, memory, agenda)
+        else:
+            body = {"error": f"unknown question {question.kind!r}"}
+        return Answer(id=question.id, partition=self._partition, body=body, at_ms=now_ms)
+
+    def _urls(self, question: Question) -> dict[str, Any]:
+        """URLs of a job by state and reason, in the order of their fingerprints, `after` one of them."""
+        run = run_id(question.job, question.run)
+        ledger = self._cache.ledger(run)
+        prefix = seen_key(run, "")
+        rows: list[dict[str, Any]] = []
+        looked_at = 0
+        fp = ""
+        for key, value in self._tables.scan("seen", prefix):
+            fp = key[len(prefix) :].decode()
+            if question.after is not None and fp <= question.after:
+                continue
+            if len(rows) >= question.limit or looked_at >= _LOOKED_AT_MOST:
+                return {"urls": rows, "after": rows[-1]["fp"] if len(rows) >= question.limit else question.after}
+            looked_at += 1
+            seen = unpack(Seen, value)
+            now = settled(ledger, standing(seen.steps))
+            if question.state in (None, now.state) and question.reason in (None, now.reason):
+                rows.append(_row(fp, seen, now))
+        return {"urls": rows, "after": None}
+
+    def _explain(self, question: Question, now_ms: int, memory: Memory, agenda: Agenda) -> dict[str, Any]:
+        url = self._identified(question)
+        if url is None or url.key == "":
+            return {"error": "the URL cannot be crawled"}
+        run = run_id(question.job, question.run)
+        ledger = self._cache.ledger(run)
+        fp = question.fp or url.fp
+        value = self._tables.get("seen", seen_key(run, fp))
+        seen = None if value is None else unpack(Seen, value)
+        flight = memory.flights.get((run, fp))
+        body: dict[str, Any] = {
+            "url": url.url, "canonical": url.canonical, "fp": fp, "key": url.key, "seen": seen is not None,
+            "closed": ledger.closed_by if closed_before(ledger, 1 << 62) else None,
+            "doing": None if flight is None else flight.stage.name.lower(),
+            "robots": self._robots_say(question, url, now_ms, memory),
+            "host": self._host_says(url.key, memory, agenda),
+        }  # fmt: skip
+        if seen is not None:
+            body |= _row(fp, seen, settled(ledger, standing(seen.steps)))
+            body["history"] = [
+                {"offset": s.offset, "index": s.index, "kind": s.kind, "reason": s.reason, "status": s.status}
+                for s in seen.steps
+            ]
+        return body
+
+    def _identified(self, question: Question) -> CrawlUrl | None:
+        scope = JobSpecification.from_wire(self._cache.job(question.job).spec).scope
+        rules = UrlRules(scope.drop_query_parameters, scope.sort_query)
+        found = identify(question.url or "", rules)
+        return found if isinstance(found, CrawlUrl) else None
+
+    def _robots_say(self, question: Question, url: CrawlUrl, now_ms: int, memory: Memory) -> dict[str, Any]:
+        terms = memory.terms(question.job)
+        if not terms.respect_robots:
+            return {"state": "ignored", "rule": None}
+        origin = origin_of(url.url)
+        verdict = self._robots.verdict(origin, self._cache.robots(url.key, origin), url.url, terms.agent, now_ms)
+        return {"state": verdict.state, "rule": verdict.rule}
+
+    def _host_says(self, key: str, memory: Memory, agenda: Agenda) -> dict[str, Any]:
+        record = self._cache.host(key)
+        host = memory.hosts.get(key)
+        pace = None if host is None else agenda.pace(host)
+        return {
+            "delay_ms": None if pace is None else pace.delay_ms,
+            "concurrency": None if pace is None else pace.concurrency,
+            "in_flight": 0 if host is None else host.pace.in_flight,
+            "next_due_ms": None if host is None else host.due_ms,
+            "back_off_until_ms": record.back_off_until_ms or None,
+            "error_streak": record.streak,
+            "blocked": record.blocked,
+        }
+
+
+def _row(fp: str, seen: Seen, now: Standing) -> dict[str, Any]:
+    return {
+        "fp": fp, "url": seen.url, "state": now.state, "reason": now.reason, "status": now.status, "try": now.attempt,
+        "depth": seen.depth, "priority": seen.priority, "via": seen.via, "due_ms": now.due_ms or None,
+    }  # fmt: skip

@@ -1,0 +1,197 @@
+"""Host queues in memory: numbers of backlog pages, and the few pages and URLs that something is going on with."""
+
+from enum import Enum
+from heapq import heapify, heappop, heappush
+from typing import Final
+
+from odradek_scheduler.core.politeness import Pace
+
+_SHIFT: Final = 48
+_MASK: Final = (1 << _SHIFT) - 1
+"""Offsets fit into 48 bits: 281 million million batches."""
+
+
+class Stage(Enum):
+    """How far a URL with something going on has got."""
+
+    PROPOSED = 1
+    """A permit is asked for."""
+    HELD = 2
+    """It has a permit and waits to be sent."""
+    SENT = 3
+    """A request is out; the host is busy with it."""
+    ANSWERED = 4
+    """Fetched, and not yet parsed."""
+    SKIPPING = 5
+    """Its skip is on the way through the log."""
+
+
+class OpenPage:
+    """A backlog page that is being worked through."""
+
+    __slots__ = ("code", "cursor", "flights", "fps", "next_due_ms", "remaining", "resting")
+
+    def __init__(self, code: int, fps: list[str]) -> None:
+        self.code = code
+        self.fps = fps
+        self.cursor = 0
+        self.remaining = len(fps)
+        """URLs not known to have ended."""
+        self.flights = 0
+        self.next_due_ms: int | None = None
+        """When one of the URLs that were passed over may be due."""
+        self.resting = False
+        """All URLs were looked at; it waits for its flights."""
+
+    def due_again(self, at_ms: int) -> None:
+        """One of its URLs may be due then."""
+        if self.next_due_ms is None or at_ms < self.next_due_ms:
+            self.next_due_ms = at_ms
+
+
+class Queue:
+    """What one job and run has waiting for one host. A page's code orders it: priority first, then the strategy."""
+
+    __slots__ = (
+        "current", "dead", "depth_first", "flying", "full", "host", "job", "loaded", "permitted", "preparing",
+        "ready", "run", "starved", "turn", "waiting",
+    )  # fmt: skip
+
+    def __init__(self, run: str, host: "HostQueue", *, depth_first: bool) -> None:
+        self.run = run
+        self.job = run.rpartition("\0")[0]
+        self.host = host
+        self.depth_first = depth_first
+        self.ready: list[int] = []
+        """Heap of codes of pages to look at."""
+        self.waiting: list[tuple[int, int]] = []
+        """Heap of (due, code) of pages with nothing to send before."""
+        self.current: OpenPage | None = None
+        self.loaded: dict[int, OpenPage] = {}
+        """Pages with a URL in flight, and the current one."""
+        self.permitted: list[tuple[int, str]] = []
+        """Heap of (due, fingerprint) of URLs that hold a permit and are not sent."""
+        self.preparing = 0
+        """URLs proposed or held."""
+        self.flying = 0
+        """URLs with something going on, other than a skip."""
+        self.starved = False
+        """No permit is left to ask for."""
+        self.full = False
+        """Enough is in flight to reach `max_pages_per_host`."""
+        self.turn = 0
+        self.dead = False
+
+    def code(self, priority: int, offset: int) -> int:
+        """The order of a page as one number."""
+        return ((100 - priority) << _SHIFT) | (_MASK - offset if self.depth_first else offset)
+
+    def place(self, code: int) -> tuple[int, int]:
+        """(priority, batch offset) of a code."""
+        low = code & _MASK
+        return 100 - (code >> _SHIFT), (_MASK - low if self.depth_first else low)
+
+    def add(self, priority: int, offset: int) -> None:
+        """A new page."""
+        heappush(self.ready, self.code(priority, offset))
+
+    def next_code(self) -> int:
+        """The page that comes first, taken out."""
+        code = heappop(self.ready)
+        while self.ready and self.ready[0] == code:
+            heappop(self.ready)
+        return code
+
+    def wake(self, now_ms: int) -> None:
+        """Pages that are due now are ready."""
+        while self.waiting and self.waiting[0][0] <= now_ms:
+            heappush(self.ready, heappop(self.waiting)[1])
+
+    def pages_due_ms(self) -> int | None:
+        """When a page has to be looked at; 0: now; None: no page waits."""
+        if self.current is not None or self.ready:
+            return 0
+        return self.waiting[0][0] if self.waiting else None
+
+    def rest(self, page: OpenPage) -> None:
+        """A page that was looked through: back when something in it may be due; with flights, when they have landed."""
+        page.resting = True
+        if self.current is page:
+            self.current = None
+        if page.flights:
+            return
+        self.loaded.pop(page.code, None)
+        if not page.remaining:
+            return
+        if page.next_due_ms is None:
+            heappush(self.ready, page.code)
+        else:
+            heappush(self.waiting, (page.next_due_ms, page.code))
+
+    def suspend(self) -> None:
+        """A page of higher rank has come: the current one goes back."""
+        page, self.current = self.current, None
+        if page is not None:
+            heappush(self.ready, page.code)
+            if not page.flights:
+                self.loaded.pop(page.code, None)
+
+    def reorder(self, *, depth_first: bool) -> None:
+        """The job's strategy has changed."""
+        if depth_first == self.depth_first:
+            return
+        self.suspend()
+        old = self.place
+        ready = [old(code) for code in self.ready]
+        waiting = [(due, old(code)) for due, code in self.waiting]
+        loaded = [(old(code), page) for code, page in self.loaded.items()]
+        self.depth_first = depth_first
+        self.ready = [self.code(*place) for place in ready]
+        self.waiting = [(due, self.code(*place)) for due, place in waiting]
+        self.loaded = {}
+        for place, page in loaded:
+            page.code = self.code(*place)
+            self.loaded[page.code] = page
+        heapify(self.ready)
+        heapify(self.waiting)
+
+    @property
+    def idle(self) -> bool:
+        """True when nothing of it is left in memory."""
+        return not (self.ready or self.waiting or self.loaded or self.flying)
+
+
+class Flight:
+    """A URL with something going on."""
+
+    __slots__ = ("attempt", "fp", "lease_ms", "page", "queue", "stage")
+
+    def __init__(self, queue: Queue, fp: str, stage: Stage, page: OpenPage | None) -> None:
+        self.queue = queue
+        self.fp = fp
+        self.stage = stage
+        self.page = page
+        self.attempt = 0
+        self.lease_ms = 0
+
+
+class HostQueue:
+    """All that waits for one host, and its pace."""
+
+    __slots__ = ("answers", "asked", "crawl_delays_ms", "delay_ms", "due_ms", "is_ready", "key", "pace", "queues")
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.pace = Pace()
+        self.queues: dict[str, Queue] = {}
+        self.answers = 0
+        """Answers since the last dispatch; their rest begins with it."""
+        self.asked: dict[str, int] = {}
+        """Origins whose robots.txt is on its way, with the lease."""
+        self.crawl_delays_ms: dict[str, int] = {}
+        """What robots.txt asks for, by origin; only where it asks."""
+        self.delay_ms = 0
+        """Between an answer and the next request, as last computed."""
+        self.due_ms: int | None = None
+        """When it has to be looked at; None: not before something happens."""
+        self.is_ready = False

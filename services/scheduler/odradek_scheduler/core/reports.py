@@ -1,0 +1,140 @@
+"""What one partition reports of its jobs and hosts; read-only."""
+
+from collections import Counter
+from itertools import islice
+from typing import Final
+
+from msgspec.structs import replace
+
+from odradek.contracts import HostReport, Progress, Recount
+from odradek_scheduler.core.cache import Cache
+from odradek_scheduler.core.hosts import Agenda
+from odradek_scheduler.core.ledger import counters
+from odradek_scheduler.core.memory import Memory
+from odradek_scheduler.core.queues import HostQueue, Stage
+from odradek_scheduler.core.state import Job, Robots, host_key, run_id, unpack
+from odradek_scheduler.core.tables import Tables
+
+RECOVERING: Final = "It replays its log."
+_QUIET_PART: Final = 4
+"""A job unchanged for some time is reported again, its position having moved on, after a quarter of that time."""
+_QUIET_MOST_MS: Final = 30_000
+_HOSTS_LOOKED_AT: Final = 2000
+
+
+class Reports:
+    """Remembers what was reported, so that only news leaves."""
+
+    def __init__(self, partition: int, cache: Cache, tables: Tables) -> None:
+        self._partition, self._cache, self._tables = partition, cache, tables
+        self._told: dict[str, tuple[object, int, int, int]] = {}
+        """By job: what was told, at which position, when, and since when it has been the same."""
+        self.recounts: dict[str, Recount] = {}
+        self.hosts_changed: dict[str, None] = {}
+
+    def progress(
+        self, position: int, now_ms: int, memory: Memory | None, agenda: Agenda | None, limiting: str | None
+    ) -> tuple[Progress, ...]:
+        """Reports on jobs that have changed or whose position has moved on; `memory` None: nothing is dispatched."""
+        flying = _flying(memory)
+        found = []
+        for job, record in self._cache.jobs.items():
+            run = run_id(job, record.run)
+            ledger = self._cache.ledger(run)
+            recount = self.recounts.get(run)
+            state = (run, ledger.offset, record.version, record.epoch, flying[run], limiting, recount)
+            if record.version < 0 or not self._is_news(job, state, position, now_ms):
+                continue
+            report = Progress(
+                job=job, partition=self._partition, offset=position, epoch=record.epoch, counters=counters(ledger),
+                run=record.run, version=record.version, in_flight=flying[run], recount=recount,
+                recovering=limiting == RECOVERING, limiting=limiting, at_ms=now_ms,
+            )  # fmt: skip
+            found.append(report if memory is None or agenda is None else _with_hosts(report, record, memory, agenda))
+        return tuple(found)
+
+    def _is_news(self, job: str, state: object, position: int, now_ms: int) -> bool:
+        told, at, told_ms, since_ms = self._told.get(job, (None, -1, 0, now_ms))
+        if told != state:
+            since_ms = now_ms
+        elif at == position or now_ms - told_ms < min(_QUIET_MOST_MS, (now_ms - since_ms) // _QUIET_PART):
+            return False
+        self._told[job] = (state, position, now_ms, since_ms)
+        return True
+
+    def hosts(self, now_ms: int, memory: Memory, agenda: Agenda) -> tuple[HostReport, ...]:
+        """Hosts that something was learned of since the last call."""
+        changed, self.hosts_changed = self.hosts_changed, {}
+        return tuple(self.host(key, now_ms, memory, agenda) for key in changed)
+
+    def host(self, key: str, now_ms: int, memory: Memory, agenda: Agenda) -> HostReport:
+        """What is known of one host."""
+        record = self._cache.host(key)
+        queue = memory.hosts.get(key) or HostQueue(key)
+        pace = agenda.pace(queue)
+        prefix = host_key(key) + b"\0"
+        robots = {
+            name[len(prefix) :].decode(): robots_state(unpack(Robots, value))
+            for name, value in self._tables.scan("hosts", prefix)
+        }
+        return HostReport(
+            key=key, delay_ms=pace.delay_ms, concurrency=pace.concurrency, in_flight=queue.pace.in_flight,
+            pending_pages=sum(len(each.ready) + len(each.waiting) + len(each.loaded) for each in queue.queues.values()),
+            back_off_until_ms=record.back_off_until_ms if record.back_off_until_ms > now_ms else None,
+            error_streak=record.streak, blocked=record.blocked, robots=robots, fetches=record.fetches,
+            failures=record.failures, mean_latency_ms=record.latency_ms,
+            last_fetched_at_ms=record.last_at_ms or None, at_ms=now_ms,
+        )  # fmt: skip
+
+
+def robots_state(robots: Robots) -> str:
+    """An origin's robots.txt in a few words."""
+    if robots.text is None:
+        return f"denied: no answer that counts ({robots.reason or robots.status})"
+    return "rules" if robots.text else "allowed"
+
+
+def _flying(memory: Memory | None) -> Counter[str]:
+    if memory is None:
+        return Counter()
+    return Counter(run for (run, _), flight in memory.flights.items() if flight.stage in (Stage.SENT, Stage.ANSWERED))
+
+
+def _with_hosts(report: Progress, record: Job, memory: Memory, agenda: Agenda) -> Progress:
+    run = run_id(report.job, record.run)
+    queues = memory.queues.get(run, {})
+    looked_at = list(islice(queues.values(), _HOSTS_LOOKED_AT))
+    dues = [queue.host.due_ms for queue in looked_at]
+    later = [due for due in dues if due is not None and due > report.at_ms]
+    share = len(queues) / len(looked_at) if looked_at else 0
+    return replace(
+        report,
+        hosts_open=len(queues),
+        hosts_waiting=round(len(later) * share),
+        next_due_ms=min(later) if later and not any(due is not None and due <= report.at_ms for due in dues) else None,
+        limiting=report.limiting or _limiting(report, memory, run, (len(looked_at), later)),
+    )
+
+
+def _limiting(report: Progress, memory: Memory, run: str, hosts: tuple[int, list[int]]) -> str | None:
+    terms = memory.terms(report.job)
+    if not terms.readable:
+        return "This scheduler cannot read the job's specification."
+    if terms.wanted != "running":
+        return f"The job is {terms.wanted}."
+    if not report.counters.pending:
+        return None
+    if terms.max_pages is not None and memory.permits_left(run) <= 0 and not report.in_flight:
+        return "No permit for another page (max_pages) is free."
+    looked_at, later = hosts
+    if later and len(later) == looked_at:
+        backing_off = sum(
+            memory.cache.host(key).back_off_until_ms > report.at_ms
+            for key in islice(memory.queues.get(run, {}), _HOSTS_LOOKED_AT)
+        )
+        return (
+            f"All {looked_at} hosts rest, {backing_off} of them because they asked for it or do not answer."
+            if backing_off
+            else f"All {looked_at} hosts rest for their delay."
+        )
+    return None

@@ -1,0 +1,91 @@
+"""What dispatch sends: requests, skips through the own log, and the events that tell a person why."""
+
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+from odradek.contracts import (
+    EcsEvent,
+    EcsService,
+    EcsUrl,
+    Fact,
+    FetchRequest,
+    LogEvent,
+    OdradekFields,
+    Outcome,
+    Parsed,
+    event_id,
+)
+from odradek.urls import CrawlUrl, identify
+from odradek_scheduler.core.state import Seen, Standing, split_run_id
+from odradek_scheduler.core.terms import Terms
+
+
+class ToPartition(NamedTuple):
+    """A fact for a frontier partition."""
+
+    partition: int
+    fact: Fact
+
+
+_SERVICE: Final = EcsService(name="scheduler")
+
+
+def page_request(run: str, fp: str, seen: Seen, attempt: int, terms: Terms, now_ms: int) -> FetchRequest:
+    """The request for a URL that is due."""
+    job, number = split_run_id(run)
+    return FetchRequest(
+        job=job, url=seen.url, fp=fp, key=seen.key, run=number, attempt=attempt, depth=seen.depth,
+        priority=seen.priority, seed=seen.seed, via=seen.via, site=seen.site, chain=seen.chain, meta=seen.meta,
+        spec_version=terms.version, sent_at_ms=now_ms, lease_until_ms=now_ms + terms.lease_ms,
+    )  # fmt: skip
+
+
+def robots_request(run: str, key: str, origin: str, terms: Terms, now_ms: int) -> FetchRequest:
+    """The request for an origin's robots.txt; outside the ledger (rule J)."""
+    job, number = split_run_id(run)
+    url = f"{origin}/robots.txt"
+    found = identify(url)
+    return FetchRequest(
+        job=job, url=url, fp=found.fp if isinstance(found, CrawlUrl) else "", key=key, run=number, kind="robots",
+        spec_version=terms.version, sent_at_ms=now_ms, lease_until_ms=now_ms + terms.lease_ms,
+    )  # fmt: skip
+
+
+def dispatch_outcome(run: str, fp: str, seen: Seen, attempt: int, end: tuple[Outcome, str], now_ms: int) -> Parsed:
+    """A URL ends without a fetch; the fold judges it like any other outcome."""
+    job, number = split_run_id(run)
+    outcome, reason = end
+    return Parsed(
+        job=job, fp=fp, key=seen.key, outcome=outcome, run=number, attempt=attempt, reason=reason, at_ms=now_ms
+    )
+
+
+def outcome_event(
+    run: str, fp: str, seen: Seen, now: Standing, end: tuple[Outcome, str], why: tuple[str, int]
+) -> LogEvent:
+    """The same for a person; `why`: one sentence, and the time in ms."""
+    job, number = split_run_id(run)
+    outcome, reason = end
+    message, at_ms = why
+    action = "skip" if outcome == "skipped" else "fail"
+    return LogEvent(
+        timestamp=timestamp(at_ms),
+        event=EcsEvent(
+            id=event_id(job, number, fp, now.attempt, action),
+            action=action,
+            outcome="unknown" if outcome == "skipped" else "failure",
+            reason=reason,
+        ),
+        service=_SERVICE,
+        url=EcsUrl(full=seen.url, domain=seen.url.split("/")[2].rsplit(":", 1)[0]),
+        odradek=OdradekFields(
+            job_id=job, run=number, attempt=now.attempt, fingerprint=fp, host_key=seen.key, depth=seen.depth,
+            outcome=outcome, via=seen.via,
+        ),
+        message=message,
+    )  # fmt: skip
+
+
+def timestamp(at_ms: int) -> str:
+    """ISO 8601, UTC, milliseconds."""
+    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds")

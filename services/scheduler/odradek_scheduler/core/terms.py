@@ -1,0 +1,66 @@
+"""What dispatch needs to know of a job, read once from its specification."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import ValidationError
+
+from odradek.specification import JobSpecification
+from odradek_scheduler.core.state import Job
+
+LEASE_GRACE_MS: Final = 30_000
+"""A lease is the total timeout of a fetch and this."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """One job, as far as its URLs are to be sent."""
+
+    version: int
+    run: int
+    wanted: str
+    readable: bool = True
+    """False when the specification cannot be read here: nothing is sent."""
+    priority: int = 50
+    depth_first: bool = False
+    delay_ms: int = 1000
+    concurrency: int = 1
+    max_delay_ms: int = 60_000
+    respect_robots: bool = True
+    agent: str = ""
+    """What robots.txt is asked for."""
+    lease_ms: int = 60_000
+    retries: int = 3
+    max_pages: int | None = None
+    max_pages_per_host: int | None = None
+
+    @property
+    def active(self) -> bool:
+        """True when its URLs may be sent."""
+        return self.readable and self.wanted == "running"
+
+
+def terms_of(job: Job, default_agent: str) -> Terms:
+    """The terms in a job record; a job not heard of yet, or one that cannot be read, sends nothing."""
+    if job.version < 0:
+        return Terms(version=job.version, run=job.run, wanted="unknown", readable=False)
+    try:
+        spec = JobSpecification.from_wire(job.spec)
+    except ValidationError:
+        return Terms(version=job.version, run=job.run, wanted=job.wanted, readable=False)
+    return Terms(
+        version=job.version,
+        run=job.run,
+        wanted=job.wanted,
+        priority=spec.priority,
+        depth_first=spec.strategy == "depth_first",
+        delay_ms=round(spec.politeness.delay * 1000),
+        concurrency=spec.politeness.concurrency_per_host,
+        max_delay_ms=round(spec.politeness.max_delay * 1000),
+        respect_robots=spec.politeness.respect_robots,
+        agent=spec.fetch.user_agent or default_agent,
+        lease_ms=round(spec.fetch.timeout * 1000) + LEASE_GRACE_MS,
+        retries=spec.fetch.retries,
+        max_pages=spec.scope.max_pages,
+        max_pages_per_host=spec.scope.max_pages_per_host,
+    )
