@@ -37,7 +37,7 @@ class Consumer:
 
     def problem(self) -> str | None:
         """What it waits for; None: nothing."""
-        if not self.runner.intake.assigned:
+        if not self.runner.ready:
             return f"{self.topic} waits for its partitions"
         return None if self.runner.away is None else f"{self.topic} waits: {self.runner.away}"
 
@@ -47,22 +47,45 @@ def main(settings: Settings) -> int:
     return run_until_stopped(partial(serve, settings))
 
 
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Where things go."""
+
+    items: ItemStore
+    events: EventIndex
+    letters: DeadLetterStore
+
+
 async def serve(settings: Settings, stop: asyncio.Event) -> None:
-    """Index until `stop` is set."""
+    """Index into the stores that the settings name until `stop` is set."""
     database, engine = connect_documents(settings), connect_search(settings)
+    cap = EventCap(settings.log_events_max)
+    try:
+        stores = Stores(
+            ItemStore(database[DOCUMENTS]),
+            EventIndex(engine, retention_days=own.RETENTION_DAYS, cap=cap),
+            DeadLetterStore(database[LETTERS]),
+        )
+        await index(settings, stop, stores)
+    finally:
+        engine.close()
+        database.client.close()
+
+
+async def index(settings: Settings, stop: asyncio.Event, stores: Stores) -> None:
+    """Index until `stop` is set."""
     jobs: View[JobRules] = View(settings, JOBS, lambda _, value: job_rules(decode(JobRecord, value)))
     producer = StageProducer(settings)
+    handlers: tuple[tuple[str, HandleMany, Share], ...] = (
+        (ITEMS, ItemRecords(stores.items, jobs), own.ITEMS),
+        (LOGS, EventRecords(stores.events), own.LOGS),
+        (DEAD_LETTERS, LetterRecords(stores.letters), own.DEAD_LETTERS),
+    )
+    consumers = [
+        Consumer(topic, Runner(settings, SERVICE, topic, producer, share.window), handle, share)
+        for topic, handle, share in handlers
+    ]
     try:
-        events = EventIndex(engine, retention_days=own.RETENTION_DAYS, cap=EventCap(settings.log_events_max))
-        handlers: tuple[tuple[str, HandleMany, Share], ...] = (
-            (ITEMS, ItemRecords(ItemStore(database[DOCUMENTS]), jobs), own.ITEMS),
-            (LOGS, EventRecords(events), own.LOGS),
-            (DEAD_LETTERS, LetterRecords(DeadLetterStore(database[LETTERS])), own.DEAD_LETTERS),
-        )
-        consumers = [
-            Consumer(topic, Runner(settings, SERVICE, topic, producer, share.window), handle, share)
-            for topic, handle, share in handlers
-        ]
         jobs.start()
         _show(settings, consumers)
         async with asyncio.TaskGroup() as group:
@@ -71,8 +94,6 @@ async def serve(settings: Settings, stop: asyncio.Event) -> None:
     finally:
         jobs.stop()
         producer.close()
-        engine.close()
-        database.client.close()
 
 
 def _show(settings: Settings, consumers: list[Consumer]) -> None:

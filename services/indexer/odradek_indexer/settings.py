@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from odradek.kafka.intake import Window
+from odradek.kafka.window import Window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from the topic `dead-letters` at `letter`.
 
 from typing import Any
 
+import msgspec
 from bson.datetime_ms import DatetimeMS
 
 from odradek.contracts import PAGE_HEADER
@@ -20,18 +21,28 @@ DEAD_LETTERS = "dead_letters"
 MAX_VALUE_BYTES = 15 * 1024 * 1024 + 512 * 1024
 
 
+class _Request(msgspec.Struct):
+    job: str | None = None
+    url: str | None = None
+
+
+class _Page(msgspec.Struct):
+    request: _Request = msgspec.field(default_factory=_Request)
+
+
 def dead_letter_document(record: Record) -> dict[str, Any]:
     """The document of one record of the topic `dead-letters`."""
     words = {name: value.decode(errors="replace") for name, value in record.headers if name != PAGE_HEADER}
     value, page = record.value, record.header(PAGE_HEADER)
     size = len(value or b"")
+    about = _about(page, value)
     document = {
         "_id": (record.key or b"").decode(errors="replace") or f"{record.topic}-{record.partition}-{record.offset}",
         "reason": words.get("reason", "unknown"),
         "error": words.get("error", ""),
         "service": words.get("service"),
-        "job_id": words.get("job"),
-        "url": words.get("url"),
+        "job_id": words.get("job") or about.job,
+        "url": words.get("url") or about.url,
         "at": DatetimeMS(_number(words.get("at_ms"), record.timestamp_ms)),
         "source": {
             "topic": words.get("source_topic"),
@@ -52,6 +63,16 @@ def dead_letter_matches(
     """A filter for listing; page through by sorting on `_id` and passing the last one as `after`."""
     wanted: dict[str, Any] = {"reason": reason, "job_id": job, "_id": None if after is None else {"$gt": after}}
     return {name: value for name, value in wanted.items() if value is not None}
+
+
+def _about(page: bytes | None, value: bytes | None) -> _Request:
+    """Job and URL as the message itself tells them, if it does: a page's metadata, a request, an item."""
+    try:
+        if page is not None:
+            return msgspec.json.decode(page, type=_Page).request
+        return msgspec.json.decode(value or b"{}", type=_Request)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return _Request()
 
 
 def _number(text: str | None, otherwise: Any) -> Any:

@@ -23,7 +23,7 @@ Document = dict[str, Any]
 ITEMS = "items"
 """Name of the collection."""
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  (UTC throughout, and written so)
 _EXPORTED = ("_id", "type", "url", "job_id", "run", "first_seen", "last_seen", "meta", "data")
 
 
@@ -66,9 +66,9 @@ def instant(value: Any) -> str | None:
         return None
     if isinstance(value, DatetimeMS):
         value = _EPOCH + timedelta(milliseconds=int(value))
-    elif value.tzinfo is None:
-        value = value.replace(tzinfo=UTC)
-    return str(value.astimezone(UTC).isoformat(timespec="milliseconds")).replace("+00:00", "Z")
+    elif value.tzinfo is not None:
+        value = value.astimezone(UTC).replace(tzinfo=None)
+    return f"{value.isoformat(timespec='milliseconds')}Z"
 
 
 def exported_line(document: Mapping[str, Any]) -> Document:
