@@ -53,7 +53,7 @@ class Agenda:
         for queue in [queue for queue in host.queues.values() if queue.idle]:
             del host.queues[queue.run]
             del self._memory.queues[queue.run][host.key]
-        host.due_ms = self._due_ms(host, now_ms)
+        host.due_ms = self._due_ms(host)
         if host.due_ms is None:
             self._forget(host, now_ms)
         elif host.due_ms > now_ms:
@@ -76,7 +76,7 @@ class Agenda:
         else:
             del self._memory.hosts[host.key]
 
-    def _due_ms(self, host: HostQueue, now_ms: int) -> int | None:
+    def _due_ms(self, host: HostQueue) -> int | None:
         dues = [due for queue in host.queues.values() if (due := self.queue_due_ms(queue)) is not None]
         if not dues:
             return None
@@ -117,9 +117,7 @@ class Agenda:
         return best
 
     def pace(self, host: HostQueue) -> HostPace:
-        """The longest delay and the least concurrency of all jobs that have something for the host; a person's word
-        goes before them.
-        """
+        """The longest delay and the least concurrency of all jobs there; a person's word goes before them."""
         delay_ms, concurrency = 0, 0
         crawl_delay_ms = max(host.crawl_delays_ms.values(), default=0)
         for queue in host.queues.values():

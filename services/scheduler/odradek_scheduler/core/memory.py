@@ -4,11 +4,9 @@ It is built from the tables at take-over and learns from every batch; nothing in
 the number of hosts and backlog pages, and of URLs in flight, never the number of pending URLs.
 """
 
-from collections.abc import Iterable
 from heapq import heappop, heappush
 
 from odradek_scheduler.core.cache import Cache
-from odradek_scheduler.core.effects import Effects
 from odradek_scheduler.core.queues import Flight, HostQueue, OpenPage, Queue, Stage
 from odradek_scheduler.core.state import (
     PENDING,
@@ -23,10 +21,6 @@ from odradek_scheduler.core.state import (
 )
 from odradek_scheduler.core.tables import Tables
 from odradek_scheduler.core.terms import Terms, terms_of
-
-UNPARSED_LEASE_MS = 15 * 60_000
-"""A page that was fetched and not parsed for so long is taken for lost, and the URL fetched again."""
-_TOMBSTONES_A_BATCH = 200
 
 
 class Memory:
@@ -71,9 +65,9 @@ class Memory:
         for job, record in self.cache.jobs.items():
             run = run_id(job, record.run)
             for fp in self.cache.ledger(run).holders:
-                self._adopt(run, fp)
+                self.adopt(run, fp)
 
-    def _adopt(self, run: str, fp: str) -> None:
+    def adopt(self, run: str, fp: str) -> None:
         """A URL holds a permit and nothing is going on with it: it will be sent before others ask for one."""
         value = self._tables.get("seen", seen_key(run, fp))
         seen = None if value is None else unpack(Seen, value)
@@ -149,19 +143,19 @@ class Memory:
         self._number += 1
         heappush(self._leases, (until_ms, self._number, what))
 
-    def _land(self, flight: Flight, due_ms: int | None) -> None:
+    def land(self, flight: Flight, due_ms: int | None) -> None:
         """Nothing is going on any more; `due_ms` None: the URL has ended."""
         queue = flight.queue
         del self.flights[queue.run, flight.fp]
         if flight.stage is not Stage.SKIPPING:
             queue.flying -= 1
             queue.full = False
-        self._leave(flight)
-        self._off_page(flight, due_ms)
+        self.leave(flight)
+        self.off_page(flight, due_ms)
         self.touched[queue.host] = None
 
-    def _leave(self, flight: Flight) -> None:
-        """What its stage has occupied is free."""
+    def leave(self, flight: Flight) -> None:
+        """What its stage has occupied is free again."""
         queue = flight.queue
         if flight.stage in (Stage.PROPOSED, Stage.HELD):
             queue.preparing -= 1
@@ -170,15 +164,17 @@ class Memory:
         elif flight.stage is Stage.ANSWERED:
             self.unparsed -= 1
         elif flight.stage is Stage.SENT:
-            self._free(queue.host)
+            self.free(queue.host)
 
-    def _free(self, host: HostQueue) -> None:
+    def free(self, host: HostQueue) -> None:
+        """A request of the host is answered, or taken for lost; its delay begins."""
         host.pace.in_flight -= 1
         host.answers += 1
         self.sent -= 1
         self.touched[host] = None
 
-    def _off_page(self, flight: Flight, due_ms: int | None) -> None:
+    def off_page(self, flight: Flight, due_ms: int | None) -> None:
+        """Its page has one flight less; `due_ms` as for `land`."""
         page, queue = flight.page, flight.queue
         flight.page = None
         if page is None or queue.dead:
@@ -210,143 +206,13 @@ class Memory:
             if isinstance(what, Flight):
                 run = what.queue.run
                 if what.lease_ms == until_ms and self.flights.get((run, what.fp)) is what:
-                    self._land(what, now_ms)
+                    self.land(what, now_ms)
                     if what.fp in self.cache.ledger(run).holders and not what.queue.dead:
-                        self._adopt(run, what.fp)
+                        self.adopt(run, what.fp)
             elif what[0].asked.get(what[1]) == until_ms:
                 del what[0].asked[what[1]]
-                self._free(what[0])
+                self.free(what[0])
 
     def next_lease_ms(self) -> int | None:
         """When the next lease may pass."""
         return self._leases[0][0] if self._leases else None
-
-    # ---- learning
-
-    def learn(self, effects: Effects) -> Iterable[bytes]:
-        """Take in a folded batch; returns the keys of pages that get their tombstones with it."""
-        for job in effects.jobs:
-            self._job_changed(job)
-        for run, key, priority in effects.pages:
-            self.queue(run, key).add(priority, effects.offset)
-        for run, fp, attempt, key in effects.fetched:
-            self._fetched(run, fp, attempt, key)
-        for run, fp, attempt in effects.ended:
-            self._ended(run, fp, attempt)
-        for run, fp, attempt, due_ms in effects.retried:
-            self._retried(run, fp, attempt, due_ms)
-        for run, fp, attempt in effects.parsed:
-            self._told_late(run, fp, attempt)
-        for key, origin in effects.robots:
-            self._robots_fetched(key, origin)
-        for run, fps in effects.reserved:
-            self._reserved(run, fps)
-        for run in effects.closed:
-            self._closed(run)
-        for run in effects.runs:
-            self._feed(run)
-        for key in effects.hosts:
-            if key in self.hosts:
-                self.touched[self.hosts[key]] = None
-        gone = list(self.emptied)[:_TOMBSTONES_A_BATCH]
-        for key_bytes in gone:
-            del self.emptied[key_bytes]
-        return gone
-
-    def _job_changed(self, job: str) -> None:
-        terms = self.terms(job)
-        for queue in self.queues.get(run_id(job, terms.run), {}).values():
-            queue.reorder(depth_first=terms.depth_first)
-            queue.full = queue.starved = False
-            self.touched[queue.host] = None
-
-    def _fetched(self, run: str, fp: str, attempt: int, key: str) -> None:
-        flight = self.flights.get((run, fp))
-        if flight is not None and flight.stage is Stage.SENT and flight.attempt == attempt:
-            self._free(flight.queue.host)
-            self.unparsed += 1
-            flight.stage = Stage.ANSWERED
-            self.lease(flight, flight.lease_ms + UNPARSED_LEASE_MS)
-            return
-        host = self.hosts.get(key)
-        if host is not None:
-            host.answers += 1
-            self.touched[host] = None
-
-    def _ended(self, run: str, fp: str, attempt: int) -> None:
-        flight = self.flights.get((run, fp))
-        if flight is None:
-            return
-        if flight.stage is Stage.SENT and flight.attempt != attempt:
-            self._off_page(flight, None)
-        else:
-            self._land(flight, None)
-
-    def _retried(self, run: str, fp: str, attempt: int, due_ms: int) -> None:
-        flight = self.flights.get((run, fp))
-        if flight is None or flight.attempt != attempt or flight.stage not in (Stage.SENT, Stage.ANSWERED):
-            return
-        if fp not in self.cache.ledger(run).holders or flight.queue.dead:
-            self._land(flight, due_ms)
-            return
-        self._leave(flight)
-        flight.stage = Stage.HELD
-        flight.queue.preparing += 1
-        self.hold(flight, due_ms)
-        self.touched[flight.queue.host] = None
-
-    def _told_late(self, run: str, fp: str, attempt: int) -> None:
-        flight = self.flights.get((run, fp))
-        if (flight is not None and flight.attempt == attempt and flight.stage in (Stage.SENT, Stage.ANSWERED)) or (flight is not None and flight.stage is Stage.SKIPPING):
-            self._land(flight, 0)
-
-    def _robots_fetched(self, key: str, origin: str) -> None:
-        host = self.hosts.get(key)
-        if host is None:
-            return
-        host.crawl_delays_ms.pop(origin, None)
-        if host.asked.pop(origin, None) is not None:
-            self._free(host)
-        else:
-            host.answers += 1
-        self.touched[host] = None
-
-    def _reserved(self, run: str, fps: tuple[str, ...]) -> None:
-        holders = self.cache.ledger(run).holders
-        for fp in fps:
-            flight = self.flights.get((run, fp))
-            if flight is None:
-                if fp in holders:
-                    self._adopt(run, fp)
-            elif flight.stage is Stage.PROPOSED:
-                if fp not in holders:
-                    flight.queue.starved = True
-                    self._land(flight, 0)
-                    continue
-                self.proposed[run] -= 1
-                flight.stage = Stage.HELD
-                self.hold(flight, 0)
-                self.touched[flight.queue.host] = None
-
-    def _feed(self, run: str) -> None:
-        """Permits may be there again for queues that had found none."""
-        if self.permits_left(run) <= 0:
-            return
-        for queue in self.queues.get(run, {}).values():
-            if queue.starved:
-                queue.starved = False
-                self.touched[queue.host] = None
-
-    def _closed(self, run: str) -> None:
-        """Nothing of the run is sent any more; what is out keeps its host busy until the answer comes."""
-        for (flight_run, _), flight in list(self.flights.items()):
-            if flight_run == run:
-                if flight.stage not in (Stage.SENT, Stage.ANSWERED):
-                    self._land(flight, 0)
-                flight.page = None
-        for key, queue in self.queues.pop(run, {}).items():
-            queue.dead = True
-            codes = {*queue.ready, *(code for _, code in queue.waiting), *queue.loaded}
-            self.emptied.update(dict.fromkeys(page_key(run, key, *queue.place(code)) for code in codes))
-            queue.host.queues.pop(run, None)
-            self.touched[queue.host] = None

@@ -18,6 +18,7 @@ from odradek.contracts import (
 from odradek_scheduler.core.cache import Cache
 from odradek_scheduler.core.dispatch import Dispatcher
 from odradek_scheduler.core.fold import Fold
+from odradek_scheduler.core.learning import Learning
 from odradek_scheduler.core.memory import Memory
 from odradek_scheduler.core.permits import PermitDesk
 from odradek_scheduler.core.questions import Questions, recount
@@ -54,7 +55,7 @@ class Dispatched(NamedTuple):
 
 
 class Partition:
-    """Life: construct, `load` (after recovery), `resume_at`, `catch_up_to`, fold…, `release`, then fold and dispatch."""
+    """Life: construct, `load` (after recovery), `resume_at`, `catch_up_to`, fold, `release`, fold and dispatch."""
 
     def __init__(self, partition: int, partitions: int, tables: Tables, limits: Limits) -> None:
         self._partition, self._partitions = partition, partitions
@@ -70,6 +71,7 @@ class Partition:
 
     def _forget(self) -> None:
         self._memory = Memory(self._cache, self._tables, self._limits.user_agent)
+        self._learning = Learning(self._memory)
         self._dispatcher = Dispatcher(self._memory, self._tables)
         self._desk = PermitDesk(self._memory, self._partition, self._partitions)
 
@@ -129,7 +131,7 @@ class Partition:
         self._reports.hosts_changed.update(dict.fromkeys(effects.hosts))
         if not self._released:
             return fold.writes()
-        emptied = self._memory.learn(effects)
+        emptied = self._learning.learn(effects)
         self._desk.touch(effects.runs)
         return fold.writes(emptied)
 
@@ -180,7 +182,7 @@ class Partition:
         elif self._memory.unparsed >= self._limits.unparsed:
             limiting = f"The parsers are behind: {self._memory.unparsed} pages are fetched and not parsed."
         memory = self._memory if self._released else None
-        return self._reports.progress(self._position, now_ms, memory, self._dispatcher.agenda, limiting)
+        return self._reports.progress(self._position, now_ms, memory, limiting)
 
     def recount(self, job: str, now_ms: int = 0) -> Recount | None:
         """Count `seen` afresh and keep it for later reports; None while recovering."""

@@ -32,9 +32,7 @@ class Reports:
         self.recounts: dict[str, Recount] = {}
         self.hosts_changed: dict[str, None] = {}
 
-    def progress(
-        self, position: int, now_ms: int, memory: Memory | None, agenda: Agenda | None, limiting: str | None
-    ) -> tuple[Progress, ...]:
+    def progress(self, position: int, now_ms: int, memory: Memory | None, limiting: str | None) -> tuple[Progress, ...]:
         """Reports on jobs that have changed or whose position has moved on; `memory` None: nothing is dispatched."""
         flying = _flying(memory)
         found = []
@@ -50,7 +48,7 @@ class Reports:
                 run=record.run, version=record.version, in_flight=flying[run], recount=recount,
                 recovering=limiting == RECOVERING, limiting=limiting, at_ms=now_ms,
             )  # fmt: skip
-            found.append(report if memory is None or agenda is None else _with_hosts(report, record, memory, agenda))
+            found.append(report if memory is None else _with_hosts(report, record, memory))
         return tuple(found)
 
     def _is_news(self, job: str, state: object, position: int, now_ms: int) -> bool:
@@ -100,7 +98,7 @@ def _flying(memory: Memory | None) -> Counter[str]:
     return Counter(run for (run, _), flight in memory.flights.items() if flight.stage in (Stage.SENT, Stage.ANSWERED))
 
 
-def _with_hosts(report: Progress, record: Job, memory: Memory, agenda: Agenda) -> Progress:
+def _with_hosts(report: Progress, record: Job, memory: Memory) -> Progress:
     run = run_id(report.job, record.run)
     queues = memory.queues.get(run, {})
     looked_at = list(islice(queues.values(), _HOSTS_LOOKED_AT))

@@ -1,0 +1,158 @@
+"""How the memory follows the log: what each folded batch means for queues, flights and hosts."""
+
+from itertools import islice
+from typing import Final
+
+from odradek_scheduler.core.effects import Effects
+from odradek_scheduler.core.memory import Memory
+from odradek_scheduler.core.queues import Stage
+from odradek_scheduler.core.state import page_key, run_id
+
+UNPARSED_LEASE_MS: Final = 15 * 60_000
+"""A page that was fetched and not parsed for so long is taken for lost, and the URL fetched again."""
+_TOMBSTONES_A_BATCH: Final = 200
+
+
+class Learning:
+    """Applies the effects of a batch to the memory."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    def learn(self, effects: Effects) -> list[bytes]:
+        """Take in a folded batch; returns the keys of pages that get their tombstones with it."""
+        for job in effects.jobs:
+            self._job_changed(job)
+        for run, key, priority in effects.pages:
+            self._memory.queue(run, key).add(priority, effects.offset)
+        self._outcomes(effects)
+        for key, origin in effects.robots:
+            self._robots_fetched(key, origin)
+        for run, fps in effects.reserved:
+            self._reserved(run, fps)
+        for run in effects.closed:
+            self._closed(run)
+        for run in effects.runs:
+            self._feed(run)
+        for host in filter(None, map(self._memory.hosts.get, effects.hosts)):
+            self._memory.touched[host] = None
+        return self._tombstones()
+
+    def _outcomes(self, effects: Effects) -> None:
+        for run, fp, attempt, key in effects.fetched:
+            self._fetched(run, fp, attempt, key)
+        for run, fp, attempt in effects.ended:
+            self._ended(run, fp, attempt)
+        for run, fp, attempt, due_ms in effects.retried:
+            self._retried(run, fp, attempt, due_ms)
+        for run, fp, attempt in effects.parsed:
+            self._told_late(run, fp, attempt)
+
+    def _tombstones(self) -> list[bytes]:
+        emptied = self._memory.emptied
+        gone = list(islice(emptied, _TOMBSTONES_A_BATCH))
+        for key in gone:
+            del emptied[key]
+        return gone
+
+    def _job_changed(self, job: str) -> None:
+        terms = self._memory.terms(job)
+        for queue in self._memory.queues.get(run_id(job, terms.run), {}).values():
+            queue.reorder(depth_first=terms.depth_first)
+            queue.full = queue.starved = False
+            self._memory.touched[queue.host] = None
+
+    def _fetched(self, run: str, fp: str, attempt: int, key: str) -> None:
+        flight = self._memory.flights.get((run, fp))
+        if flight is not None and flight.stage is Stage.SENT and flight.attempt == attempt:
+            self._memory.free(flight.queue.host)
+            self._memory.unparsed += 1
+            flight.stage = Stage.ANSWERED
+            self._memory.lease(flight, flight.lease_ms + UNPARSED_LEASE_MS)
+            return
+        host = self._memory.hosts.get(key)
+        if host is not None:
+            host.answers += 1
+            self._memory.touched[host] = None
+
+    def _ended(self, run: str, fp: str, attempt: int) -> None:
+        flight = self._memory.flights.get((run, fp))
+        if flight is None:
+            return
+        if flight.stage is Stage.SENT and flight.attempt != attempt:
+            self._memory.off_page(flight, None)
+        else:
+            self._memory.land(flight, None)
+
+    def _retried(self, run: str, fp: str, attempt: int, due_ms: int) -> None:
+        flight = self._memory.flights.get((run, fp))
+        if flight is None or flight.attempt != attempt or flight.stage not in (Stage.SENT, Stage.ANSWERED):
+            return
+        if fp not in self._memory.cache.ledger(run).holders or flight.queue.dead:
+            self._memory.land(flight, due_ms)
+            return
+        self._memory.leave(flight)
+        flight.stage = Stage.HELD
+        flight.queue.preparing += 1
+        self._memory.hold(flight, due_ms)
+        self._memory.touched[flight.queue.host] = None
+
+    def _told_late(self, run: str, fp: str, attempt: int) -> None:
+        flight = self._memory.flights.get((run, fp))
+        if flight is None:
+            return
+        if flight.stage is Stage.SKIPPING or (
+            flight.attempt == attempt and flight.stage in (Stage.SENT, Stage.ANSWERED)
+        ):
+            self._memory.land(flight, 0)
+
+    def _robots_fetched(self, key: str, origin: str) -> None:
+        host = self._memory.hosts.get(key)
+        if host is None:
+            return
+        host.crawl_delays_ms.pop(origin, None)
+        if host.asked.pop(origin, None) is not None:
+            self._memory.free(host)
+        else:
+            host.answers += 1
+        self._memory.touched[host] = None
+
+    def _reserved(self, run: str, fps: tuple[str, ...]) -> None:
+        holders = self._memory.cache.ledger(run).holders
+        for fp in fps:
+            flight = self._memory.flights.get((run, fp))
+            if flight is None:
+                if fp in holders:
+                    self._memory.adopt(run, fp)
+            elif flight.stage is Stage.PROPOSED:
+                if fp not in holders:
+                    flight.queue.starved = True
+                    self._memory.land(flight, 0)
+                    continue
+                self._memory.proposed[run] -= 1
+                flight.stage = Stage.HELD
+                self._memory.hold(flight, 0)
+                self._memory.touched[flight.queue.host] = None
+
+    def _feed(self, run: str) -> None:
+        """Permits may be there again for queues that had found none."""
+        if self._memory.permits_left(run) <= 0:
+            return
+        for queue in self._memory.queues.get(run, {}).values():
+            if queue.starved:
+                queue.starved = False
+                self._memory.touched[queue.host] = None
+
+    def _closed(self, run: str) -> None:
+        """Nothing of the run is sent any more; what is out keeps its host busy until the answer comes."""
+        for (flight_run, _), flight in list(self._memory.flights.items()):
+            if flight_run == run:
+                if flight.stage not in (Stage.SENT, Stage.ANSWERED):
+                    self._memory.land(flight, 0)
+                flight.page = None
+        for key, queue in self._memory.queues.pop(run, {}).items():
+            queue.dead = True
+            codes = {*queue.ready, *(code for _, code in queue.waiting), *queue.loaded}
+            self._memory.emptied.update(dict.fromkeys(page_key(run, key, *queue.place(code)) for code in codes))
+            queue.host.queues.pop(run, None)
+            self._memory.touched[queue.host] = None
