@@ -13,10 +13,11 @@ from odradek.settings import Settings
 from odradek.topics import FRONTIER
 from odradek_scheduler.core.tables import value_offset
 from odradek_scheduler.producer import AcknowledgedProducer
+from odradek_scheduler.recovery import ChangelogReader, PromptTableManager
 from odradek_scheduler.settings import COMMIT_EVERY_S, SERVICE
 from odradek_scheduler.store import Stores
 from odradek_scheduler.tables import FrontierTables
-from odradek_scheduler.transport import PromptTableManager, Transport, broker_urls, credentials
+from odradek_scheduler.transport import Transport, broker_urls, credentials
 
 BUFFERED_BATCHES: Final = 64
 """Batches of up to 512 KiB that wait in memory."""
@@ -32,6 +33,7 @@ class SchedulerApp(faust.App):
         super().__init__(settings.group(SERVICE), **_options(settings, folder))
         self.stores = Stores(folder / "tables", value_offset)
         self.frontier_tables = FrontierTables(self, self.stores, partitions)
+        self.changelog_reader = ChangelogReader(settings, self.frontier_tables)
         self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Set when a batch could not be handled: a bug; it is never acknowledged, the process must end."""
 
@@ -115,7 +117,7 @@ def _options(settings: Settings, folder: Path) -> dict[str, Any]:
         "broker": broker_urls(settings),
         "broker_credentials": credentials(settings),
         "broker_session_timeout": session_s,
-        "broker_heartbeat_interval": session_s / 5,
+        "broker_heartbeat_interval": min(session_s / 5, 1.0),
         "broker_rebalance_timeout": max(session_s, 30.0),
         "broker_request_timeout": max(session_s * 2, 40.0),
         "broker_commit_interval": COMMIT_EVERY_S,

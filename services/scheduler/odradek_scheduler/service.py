@@ -95,6 +95,7 @@ class Scheduler:
 
     async def _revoked(self, *_: Any, **__: Any) -> None:
         self.ownership.unsettle()
+        await self.app.changelog_reader.stop()
 
     async def _recovered(self, *_: Any, **__: Any) -> None:
         self.app.rest_changelogs()

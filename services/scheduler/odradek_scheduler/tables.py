@@ -9,12 +9,13 @@ from typing import Any, Final
 
 import faust
 import structlog
+from confluent_kafka import Message
 from faust.stores.base import Store
 from faust.types import TP
 
 from odradek_scheduler.core.tables import TABLE_NAMES, TableName, Write
 from odradek_scheduler.producer import AcknowledgedProducer, Headers
-from odradek_scheduler.store import OFFSET_HEADER, PartitionStore, Record, Stores
+from odradek_scheduler.store import OFFSET_HEADER, PartitionStore, Stores
 
 log = structlog.get_logger()
 
@@ -28,8 +29,6 @@ class ChangelogStore(Store[bytes, bytes]):
         super().__init__(url, app, table, **kwargs)
         self._stores = stores
         self._name: TableName = table.name
-        self.foreign: set[int] = set()
-        """Partitions that recovery has changed since this was last emptied."""
 
     def persisted_offset(self, tp: TP) -> int | None:
         """Up to which changelog record everything is in the local store."""
@@ -44,18 +43,13 @@ class ChangelogStore(Store[bytes, bytes]):
         return False
 
     def apply_changelog_batch(self, batch: Iterable[Any], to_key: Any, to_value: Any) -> None:  # noqa: ARG002
-        """Lay changelog records over the table, the newest per key winning."""
-        records: dict[int, list[Record]] = {}
-        ends: dict[TP, int] = {}
-        for event in batch:
-            message = event.message
-            records.setdefault(message.partition, []).append((message.key, message.value, _died(message)))
-            ends[message.tp] = max(message.offset, ends.get(message.tp, -1))
-        for partition, mine in records.items():
-            if self._stores.of(partition).recover(self._name, mine):
-                self.foreign.add(partition)
-        for tp, offset in ends.items():
-            self.set_persisted_offset(tp, offset)
+        """Faust's own way to recover; everything has been read by then (`ChangelogReader`).
+
+        Raises:
+            RuntimeError: something is left after all.
+        """
+        if any(True for _ in batch):
+            raise RuntimeError(f"the changelog of {self._name} was not read to its end")
 
     async def on_rebalance(
         self,
@@ -124,6 +118,7 @@ class FrontierTables:
         }
         self._topics: dict[TableName, str] = {name: table.changelog_topic_name for name, table in self._tables.items()}
         self._names = {topic: name for name, topic in self._topics.items()}
+        self._foreign: set[int] = set()
 
     @property
     def changelogs(self) -> tuple[str, ...]:
@@ -150,17 +145,27 @@ class FrontierTables:
             if self._stores.is_open(partition):
                 self._stores.of(partition).set_changelog_offset(self._names[topic], offset)
 
+    def persisted_offset(self, topic: str, partition: int) -> int | None:
+        """Up to which record of a changelog everything is in the local tables."""
+        return self._stores.of(partition).changelog_offset(self._names[topic])
+
+    def recover(self, topic: str, partition: int, messages: Iterable[Message]) -> None:
+        """Lay changelog records over a table, the newest per key winning (rule B)."""
+        records = [(message.key() or b"", message.value(), _died(message)) for message in messages]
+        if self._stores.of(partition).recover(self._names[topic], records):
+            self._foreign.add(partition)
+
+    def complete(self, topic: str, partition: int, offset: int) -> None:
+        """Everything in a changelog up to this record is in the local tables."""
+        self._stores.of(partition).set_changelog_offset(self._names[topic], offset)
+
     def take_foreign(self) -> set[int]:
         """Partitions that recovery has changed since the last call: somebody else has written them."""
-        found: set[int] = set()
-        for table in self._tables.values():
-            found |= table.data.foreign
-            table.data.foreign = set()
+        found, self._foreign = self._foreign, set()
         return found
 
 
-def _died(message: Any) -> int:
-    for key, value in message.headers or ():
-        if key == OFFSET_HEADER:
-            return int(value)
-    return -1
+def _died(message: Message) -> int:
+    """The frontier offset of a tombstone; -1: none was sent."""
+    headers: Any = message.headers() or ()
+    return next((int(value) for key, value in headers if key == OFFSET_HEADER), -1)

@@ -5,7 +5,6 @@ from typing import Any
 
 import faust
 from aiokafka.structs import TopicPartition
-from faust.tables.manager import TableManager
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 from yarl import URL
@@ -34,14 +33,6 @@ class Transport(driver.Transport):
     """Aiokafka's transport with that consumer."""
 
     Consumer = ChangelogsAtRest
-
-
-class PromptTableManager(TableManager):
-    """Faust waits a second before it looks at its tables; ours are all declared by then."""
-
-    async def sleep(self, n: Any) -> None:
-        """Do not wait while starting; otherwise as ever."""
-        await super().sleep(0 if not self._tables_registered.is_set() else n)
 
 
 def credentials(settings: Settings) -> Any:
