@@ -61,7 +61,7 @@ class Transports:
     async def transport(self, order: Order) -> httpx.AsyncBaseTransport:
         """The transport for this order's scheme, origin and wishes."""
         secure = order.url.startswith("https:")
-        if order.proxy is None and not (secure and order.http2):
+        if order.proxy is None and not order.careful and not (secure and order.http2):
             return self._quick
         key = (order.url[: order.url.find("/", 8)], order.http2, order.verify_tls, order.proxy)
         kept = self._pools.get(key)

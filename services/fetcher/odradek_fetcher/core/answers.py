@@ -40,6 +40,8 @@ class Order:
     proxy: str | None = None
     http2: bool = True
     verify_tls: bool = True
+    careful: bool = False
+    """Take the other HTTP library: another parser forgives other things."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,10 @@ def plan(spec: JobSpecification, *, user_agent: str, environ: Mapping[str, str])
 
 
 def order(request: FetchRequest, plan: Plan, *, url: str, host: str, proxy: str | None) -> Order:
-    """The first exchange for a request. Robots and sitemaps are always asked for by GET, without the job's body."""
+    """The first exchange for a request. Robots and sitemaps are always asked for by GET, without the job's body.
+
+    A later try takes the other HTTP library, in case the first one was the trouble.
+    """
     fetch, page = plan.spec.fetch, request.kind == "page"
     agent = plan.user_agents[_turn(request, len(plan.user_agents))]
     headers = (("user-agent", agent), *plan.headers, *_validators(request))
@@ -91,6 +94,7 @@ def order(request: FetchRequest, plan: Plan, *, url: str, host: str, proxy: str 
         proxy=proxy,
         http2=fetch.http2,
         verify_tls=fetch.verify_tls,
+        careful=request.attempt > 0,
     )
 
 
