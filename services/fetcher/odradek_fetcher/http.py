@@ -55,7 +55,8 @@ class HttpFetch:
         token = PROBE.set(exchange.probe)
         try:
             if order.proxy is not None:
-                await self._guard.addresses(order.host)
+                addresses = await self._guard.addresses(order.host)
+                exchange.pinned = addresses[0] if order.proxy.startswith("socks5:") else None
             await exchange.run(await self._transports.transport(order))
         except Exception as error:  # noqa: BLE001  (a site must not end the process; `failure_of` sorts them)
             exchange.fail(error)
@@ -77,6 +78,8 @@ class _Exchange:
         self.truncated = False
         self.unwanted = False
         self.failure: Failure | None = None
+        self.pinned: str | None = None
+        """Address that a SOCKS proxy is told instead of the name; other proxies look names up themselves."""
 
     @property
     def stale(self) -> bool:
@@ -86,14 +89,15 @@ class _Exchange:
 
     async def run(self, transport: httpx.AsyncBaseTransport) -> None:
         """Send the order and read the answer."""
-        url = self.order.url
-        path = url.find("/", url.find("://") + 3)
+        root, target = _split(self.order.url)
+        headers = list(self.order.headers)
+        extensions = self._extensions(target)
+        if self.pinned is not None:
+            headers.append(("host", root.netloc.decode()))
+            extensions["sni_hostname"] = root.host
+            root = root.copy_with(host=self.pinned)
         request = httpx.Request(
-            self.order.method,
-            _origin(url[:path] if path > 0 else url),
-            headers=list(self.order.headers),
-            content=self.order.body,
-            extensions=self._extensions(url[path:] if path > 0 else "/"),
+            self.order.method, root, headers=headers, content=self.order.body, extensions=extensions
         )
         self.response = response = await transport.handle_async_request(request)
         self.first_byte_ms = self._elapsed_ms()
@@ -204,9 +208,14 @@ class _Exchange:
         return (time.perf_counter() - self.begun) * 1000
 
 
+def _split(url: str) -> tuple[httpx.URL, str]:
+    """The origin, and the rest byte for byte as the site gave it."""
+    path = url.find("/", url.find("://") + 3)
+    return (_origin(url[:path]), url[path:]) if path > 0 else (_origin(url), "/")
+
+
 @lru_cache(maxsize=4096)
 def _origin(text: str) -> httpx.URL:
-    """Only the origin is taken apart; the rest travels as `target`, byte for byte as the site gave it."""
     return httpx.URL(text)
 
 

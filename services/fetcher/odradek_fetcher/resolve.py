@@ -38,6 +38,11 @@ class PrivateAddress(Exception):  # noqa: N818  (the failure class `private_addr
     """A host has an address that is not public."""
 
 
+def nothing_refused(_: str) -> bool:
+    """For crawls of private networks: every address may be connected to."""
+    return False
+
+
 class SystemLookUp:
     """The system's resolver, in threads of its own, so that slow names do not hold up fast ones for long."""
 
@@ -67,11 +72,11 @@ class Guard:
         self,
         look_up: LookUp,
         *,
-        allow_private: bool = False,
+        refuses: Callable[[str], bool] = address_refusal,
         ttl_s: float = TTL_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._look_up, self._allow_private = look_up, allow_private
+        self._look_up, self._refuses = look_up, refuses
         self._ttl_s, self._clock = ttl_s, clock
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._asked: dict[str, asyncio.Task[_Known]] = {}
@@ -118,9 +123,9 @@ class Guard:
         until_s = self._clock() + self._ttl_s
         if not addresses:
             return _Known(until_s, failure=NameFailure(f"the name {host} has no address", lasting=True))
-        refused = () if self._allow_private else tuple(each for each in addresses if address_refusal(each))
-        if refused:
-            text = f"{host} leads to {refused[0]}, which is not public"
+        refused = next((each for each in addresses if self._refuses(each)), None)
+        if refused is not None:
+            text = f"{host} leads to {refused}, which is not public"
             return _Known(until_s, failure=PrivateAddress(text))
         return _Known(until_s, addresses)
 

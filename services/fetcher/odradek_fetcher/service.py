@@ -12,6 +12,7 @@ from functools import partial
 import msgspec
 import structlog
 
+from odradek.addresses import address_refusal
 from odradek.contracts import PAGE_HEADER, FetchRequest, JobRecord, decode, encode
 from odradek.kafka.producer import StageProducer
 from odradek.kafka.records import Done, Poison, Record, Send, Stage, ToFrontier
@@ -31,7 +32,7 @@ from odradek_fetcher.fetching import Fetching, Result
 from odradek_fetcher.holding import Held
 from odradek_fetcher.http import HttpFetch
 from odradek_fetcher.jobs import Jobs
-from odradek_fetcher.resolve import Guard, SystemLookUp
+from odradek_fetcher.resolve import Guard, SystemLookUp, nothing_refused
 from odradek_fetcher.tls import Contexts
 from odradek_fetcher.transports import Transports
 
@@ -45,7 +46,7 @@ def main(settings: Settings) -> int:
 
 async def serve(settings: Settings, stop: asyncio.Event) -> None:
     """Fetch until `stop` is set."""
-    guard = Guard(SystemLookUp(), allow_private=settings.allow_private_networks)
+    guard = Guard(SystemLookUp(), refuses=nothing_refused if settings.allow_private_networks else address_refusal)
     transports = Transports(guard, Contexts(), own.LIMITS)
     fetching = Fetching(
         HttpFetch(transports, guard, own.LIMITS),

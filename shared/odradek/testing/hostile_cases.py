@@ -105,6 +105,7 @@ answered("loop", failed("redirect_loop", 302), b"Location: /loop", status=b"302 
 answered("onward", Expected("redirected", None, 301), b"Location: chain/3#part", status=b"301 Moved Permanently")
 answered("to-another-scheme", Expected("redirected", None, 302), b"Location: mailto:x@y.example", status=b"302 Found")
 answered("to-nowhere", failed("protocol", 302), b"Location: http://[1::/", status=b"302 Found")
+answered("to-inside", Expected("redirected", None, 302), b"Location: http://inside.example/", status=b"302 Found")
 answered("without-target", failed("http_302", 302), status=b"302 Found")
 
 

@@ -19,7 +19,7 @@ from odradek_fetcher.core.answers import Limits
 from odradek_fetcher.core.plans import plan
 from odradek_fetcher.fetching import Fetching, Result
 from odradek_fetcher.http import HttpFetch
-from odradek_fetcher.resolve import Guard, SystemLookUp
+from odradek_fetcher.resolve import Guard, SystemLookUp, nothing_refused
 from odradek_fetcher.tls import Contexts
 from odradek_fetcher.transports import Transports
 
@@ -35,7 +35,7 @@ DIFFERENT: dict[str, Expected] = {
 
 @asynccontextmanager
 async def a_fetching(limits: Limits = LIMITS) -> AsyncIterator[Fetching]:
-    guard = Guard(SystemLookUp(threads=1), allow_private=True)
+    guard = Guard(SystemLookUp(threads=1), refuses=nothing_refused)
     transports = Transports(guard, Contexts(), limits)
     fetch = HttpFetch(transports, guard, limits)
     yield Fetching(fetch, limits=limits, delays_s=(5.0,), clock_ms=lambda: time.time_ns() // 1_000_000)
