@@ -60,7 +60,7 @@ lock: install ## pin every dependency again, with hashes and without index addre
 	  --extra embedded --extra parquet --extra dev --prerelease if-necessary-or-explicit pyproject.toml -o requirements.lock
 
 docs: install ## write the generated documents again
-	$(BIN)/python -m odradek.contracts.documents
+	$(BIN)/python -m odradek.reference
 
 clean: ## remove .venv and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -13,6 +13,7 @@ from odradek.kafka.client import producer_config
 from odradek.kafka.packing import pack
 from odradek.kafka.records import Send, ToFrontier
 from odradek.settings import Settings
+from odradek.topics import FRONTIER
 from odradek.urls import partition_of
 
 POLL_S = 0.02
@@ -77,7 +78,7 @@ class StageProducer:
         """
         everything = list(sends)
         if facts:
-            everything += pack(facts, self.partitions("frontier"))
+            everything += pack(facts, self.partitions(FRONTIER))
         if not everything:
             return
         loop = asyncio.get_running_loop()
