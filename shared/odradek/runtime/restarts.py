@@ -1,4 +1,4 @@
-"""When a process that died is started again: at once, then with growing waits while it keeps dying."""
+"""When a process that died is started again: soon, then with growing waits while it keeps dying."""
 
 from dataclasses import dataclass
 

@@ -1,33 +1,28 @@
 """Runs engines and services as child processes: ready before the next one needs them, restarted when they die.
 
-A child never outlives its supervisor: the kernel kills it when the supervisor dies, however that happens.
+A child never outlives its supervisor: the kernel kills it when the supervisor dies, however that happens (the tether
+belongs to the thread that starts the child, so the supervisor's event loop runs in a thread that lasts). What a child
+has started itself shares its process group and ends with it.
 """
 
 import asyncio
-import ctypes
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import structlog
+from typing import Literal
 
 from odradek.errors import UserError
+from odradek.runtime import tether
+from odradek.runtime.childlog import ChildLog
 from odradek.runtime.restarts import Restarts
 
-log = structlog.get_logger()
-
 PROBE_S = 0.05
-TAIL_LINES = 8
-_PR_SET_PDEATHSIG = 1
-_LIBC = ctypes.CDLL(None)
-
-
-def _die_with_parent() -> None:
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+"""Between two questions whether a child is ready."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,39 +34,56 @@ class Child:
     ready: Callable[[], bool]
     """Blocking, short; True once it does its work."""
     env: Mapping[str, str] = field(default_factory=dict)
+    """Added to what the supervisor gives every child."""
     ready_deadline_s: float = 60.0
     stop_deadline_s: float = 25.0
 
 
+Event = Literal["started", "ready", "died", "restarted", "stopped", "killed"]
+
+
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """Something happened to a child."""
+    """Something happened to a child. A recovery runs from `died` to the next `ready`."""
 
     at_s: float
     """Of the monotonic clock."""
     name: str
-    event: str
-    """started, ready, died, stopped, killed"""
+    event: Event
+    """`restarted` is `started` after a death; `killed` is a stop that was ignored until its deadline."""
     detail: str = ""
 
 
 @dataclass(slots=True)
 class _Kept:
     child: Child
+    log: ChildLog
     process: asyncio.subprocess.Process
     started_s: float
     watch: "asyncio.Task[None] | None" = None
 
 
-class Supervisor:
-    """Keeps children alive until `stop`; `told` hears of everything that happens to them."""
+def tethered(command: Sequence[str]) -> tuple[str, ...]:
+    """The command of a process that is to die with this one, whatever happens; Linux only."""
+    return (sys.executable, "-I", "-S", tether.__file__, str(os.getpid()), *command)
 
-    def __init__(self, logs: Path, told: Callable[[Happened], None] = lambda _: None) -> None:
+
+class Supervisor:
+    """Keeps children alive until `stop`; `told` hears of everything that happens to them.
+
+    `env` is the environment that every child starts from; None: this process's own.
+    """
+
+    def __init__(
+        self, logs: Path, told: Callable[[Happened], None] = lambda _: None, env: Mapping[str, str] | None = None
+    ) -> None:
         logs.mkdir(parents=True, exist_ok=True)
-        self._logs = logs
-        self._told = told
+        self.ready_s: dict[str, float] = {}
+        """Seconds from start to ready, by child; the newest start counts."""
+        self._logs, self._told = logs, told
+        self._env = dict(os.environ if env is None else env)
         self._kept: dict[str, _Kept] = {}
-        self._stopping = False
+        self._groups: list[tuple[str, ...]] = []
 
     def pid(self, name: str) -> int | None:
         """Process id of a child, None while it is not running."""
@@ -84,6 +96,7 @@ class Supervisor:
         Raises:
             UserError: one died or was not ready in time; the last lines of its log are quoted.
         """
+        self._groups.append(tuple(child.name for child in children))
         try:
             async with asyncio.TaskGroup() as group:
                 for child in children:
@@ -91,89 +104,95 @@ class Supervisor:
         except BaseExceptionGroup as several:
             raise several.exceptions[0] from None
 
-    async def _start(self, child: Child) -> None:
-        kept = await self._spawn(child)
-        await self._until_ready(kept)
-        kept.watch = asyncio.create_task(self._watch(kept, Restarts()))
+    async def stop(self) -> None:
+        """End every child: what was started last goes first, what was started together goes together."""
+        for names in reversed(self._groups):
+            await self.stop_group(names)
+        self._groups.clear()
 
-    async def _spawn(self, child: Child) -> _Kept:
-        path = self._logs / f"{child.name}.log"
-        with path.open("ab") as output:
+    async def stop_group(self, names: Sequence[str]) -> None:
+        """End these children together: SIGTERM, each its own deadline, SIGKILL to its group."""
+        watches = [kept.watch for name in names if (kept := self._kept.get(name)) and kept.watch is not None]
+        for watch in watches:
+            watch.cancel()
+        await asyncio.gather(*watches, return_exceptions=True)
+        ending = [self._kept.pop(name) for name in names if name in self._kept]
+        await asyncio.gather(*(self._end(kept, kept.child.stop_deadline_s) for kept in ending))
+
+    async def _start(self, child: Child) -> None:
+        kept = await self._spawn(child, ChildLog(self._logs, child.name), "started")
+        await self._until_ready(kept)
+        kept.watch = asyncio.create_task(self._watch(kept, Restarts()), name=f"watch {child.name}")
+
+    async def _spawn(self, child: Child, log: ChildLog, event: Event) -> _Kept:
+        with log.begin() as output:
             process = await asyncio.create_subprocess_exec(
-                *child.command,
-                env={**os.environ, **child.env},
+                *tethered(child.command),
+                env={**self._env, **child.env},
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
-                preexec_fn=_die_with_parent,
             )
-        kept = _Kept(child, process, time.monotonic())
-        self._kept[child.name] = kept
-        self._tell(child.name, "started", f"pid {process.pid}")
+        kept = self._kept[child.name] = _Kept(child, log, process, time.monotonic())
+        self._tell(child.name, event, f"pid {process.pid}")
         return kept
 
     async def _until_ready(self, kept: _Kept) -> None:
-        child, deadline = kept.child, time.monotonic() + kept.child.ready_deadline_s
-        while not await asyncio.to_thread(child.ready):
-            if kept.process.returncode is not None:
-                raise UserError(f"{child.name} ended with {kept.process.returncode}: {self._tail(child)}", exit_code=1)
+        child, process = kept.child, kept.process
+        deadline = kept.started_s + child.ready_deadline_s
+        while True:
+            ready = await asyncio.to_thread(child.ready)
+            if process.returncode is not None:  # asked first: whoever answered then was somebody else
+                _kill_group(process)
+                raise UserError(f"{child.name} ended with {process.returncode}: {kept.log.tail()}", exit_code=1)
+            if ready:
+                break
             if time.monotonic() > deadline:
                 await self._end(kept, deadline_s=1)
-                waited = f"{child.ready_deadline_s:.0f} s"
-                raise UserError(f"{child.name} was not ready after {waited}: {self._tail(child)}", exit_code=1)
+                waited = f"{child.ready_deadline_s:g} s"
+                raise UserError(f"{child.name} was not ready after {waited}: {kept.log.tail()}", exit_code=1)
             await asyncio.sleep(PROBE_S)
-        self._tell(child.name, "ready", f"{time.monotonic() - kept.started_s:.2f} s")
+        took_s = self.ready_s[child.name] = round(time.monotonic() - kept.started_s, 2)
+        self._tell(child.name, "ready", f"{took_s:.2f} s")
 
     async def _watch(self, kept: _Kept, restarts: Restarts) -> None:
         while True:
             code = await kept.process.wait()
-            if self._stopping:
-                return
+            _kill_group(kept.process)
             self._tell(kept.child.name, "died", f"code {code}")
             await asyncio.sleep(restarts.next_wait_s(time.monotonic() - kept.started_s))
-            watch = kept.watch
-            kept = await self._spawn(kept.child)
+            watch, kept.started_s = kept.watch, time.monotonic()
+            try:
+                kept = await self._spawn(kept.child, kept.log, "restarted")
+            except OSError:  # no room, no file, no process to spare: tried again like any death
+                continue
             kept.watch = watch
-            with suppress(UserError):
+            with suppress(UserError):  # its death is told and counted by the next round
                 await self._until_ready(kept)
-
-    async def stop(self) -> None:
-        """End every child, the last started first: SIGTERM, deadline, SIGKILL to its group."""
-        self._stopping = True
-        for kept in reversed(list(self._kept.values())):
-            if kept.watch is not None:
-                kept.watch.cancel()
-            await self._end(kept, kept.child.stop_deadline_s)
-        self._kept.clear()
-
-    async def stop_group(self, names: Sequence[str]) -> None:
-        """End these children together."""
-        kept = [self._kept.pop(name) for name in names if name in self._kept]
-        for each in kept:
-            if each.watch is not None:
-                each.watch.cancel()
-        await asyncio.gather(*(self._end(each, each.child.stop_deadline_s) for each in kept))
 
     async def _end(self, kept: _Kept, deadline_s: float) -> None:
         process, name = kept.process, kept.child.name
-        if process.returncode is not None:
-            return
-        with suppress(ProcessLookupError):
-            process.terminate()
         try:
+            if process.returncode is not None:
+                return
+            process.terminate()
             await asyncio.wait_for(process.wait(), deadline_s)
             self._tell(name, "stopped", f"code {process.returncode}")
-        except TimeoutError:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:  # it has just ended by itself
             await process.wait()
-            self._tell(name, "killed", f"did not stop within {deadline_s:.0f} s")
+        except TimeoutError:
+            _kill_group(process)
+            await process.wait()
+            self._tell(name, "killed", f"did not stop within {deadline_s:g} s")
+        finally:
+            _kill_group(process)
 
-    def _tail(self, child: Child) -> str:
-        path = self._logs / f"{child.name}.log"
-        lines = path.read_text(errors="replace").strip().splitlines()[-TAIL_LINES:]
-        return " | ".join(lines) or f"see {path}"
-
-    def _tell(self, name: str, event: str, detail: str) -> None:
+    def _tell(self, name: str, event: Event, detail: str) -> None:
         self._told(Happened(time.monotonic(), name, event, detail))
+
+
+def _kill_group(process: asyncio.subprocess.Process) -> None:
+    """What a child leaves behind goes with it; nothing where it left nothing."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)

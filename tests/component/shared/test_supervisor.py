@@ -58,7 +58,7 @@ async def test_a_child_that_dies_is_started_again(tmp_path: Path) -> None:
     await supervisor.stop()
 
     assert second not in (None, first)
-    assert [each.event for each in told] == ["started", "ready", "died", "started", "ready", "stopped"]
+    assert [each.event for each in told] == ["started", "ready", "died", "restarted", "ready", "stopped"]
 
 
 async def test_a_child_that_ignores_the_signal_is_killed_after_its_deadline(tmp_path: Path) -> None:
@@ -82,6 +82,73 @@ async def test_a_child_that_ends_before_it_is_ready_is_an_error_that_quotes_its_
     await supervisor.stop()
 
     assert str(caught.value) == "child ended with 3: no room"
+
+
+async def test_a_child_that_is_never_ready_is_ended_and_its_log_quoted(tmp_path: Path) -> None:
+    supervisor = Supervisor(tmp_path)
+    child = Child("child", (sys.executable, "-c", LIVES), lambda: False, ready_deadline_s=1.5)
+
+    with pytest.raises(UserError, match=r"child was not ready after 1\.5 s: alive"):
+        await supervisor.start(child)
+
+    assert supervisor.pid("child") is None
+    await supervisor.stop()
+
+
+async def test_a_program_that_cannot_be_run_is_an_error_that_says_why(tmp_path: Path) -> None:
+    supervisor = Supervisor(tmp_path)
+
+    with pytest.raises(UserError, match="No such file or directory"):
+        await supervisor.start(Child("child", ("./no-such-program",), lambda: False))
+    await supervisor.stop()
+
+
+async def test_an_answer_of_somebody_else_does_not_make_a_dead_child_ready(tmp_path: Path) -> None:
+    supervisor = Supervisor(tmp_path)
+
+    def answers_once_the_child_is_gone() -> bool:
+        return supervisor.pid("child") is None
+
+    with pytest.raises(UserError, match="child ended with 3: port taken"):
+        await supervisor.start(
+            Child("child", (sys.executable, "-c", "print('port taken'); exit(3)"), answers_once_the_child_is_gone)
+        )
+    await supervisor.stop()
+
+
+BEARING = (
+    "import subprocess, sys, time; "
+    "grandchild = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']); "
+    "print('alive', grandchild.pid, flush=True); time.sleep(600)"
+)
+
+
+@pytest.mark.parametrize("ended_by", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "stopped"])
+async def test_what_a_child_has_started_ends_with_it(tmp_path: Path, ended_by: signal.Signals) -> None:
+    supervisor = Supervisor(tmp_path)
+    await supervisor.start(a_child(BEARING, tmp_path))
+    pid = supervisor.pid("child")
+    assert pid is not None
+    grandchild = int((tmp_path / "child.log").read_text().split()[1])
+
+    if ended_by is signal.SIGKILL:
+        os.kill(pid, ended_by)
+    else:
+        await supervisor.stop()
+    await until(lambda: gone(grandchild))
+    await supervisor.stop()
+
+
+async def test_what_was_started_last_is_stopped_first(tmp_path: Path) -> None:
+    told: list[Happened] = []
+    supervisor = Supervisor(tmp_path, told.append)
+    for name in ("engine", "service"):
+        await supervisor.start(a_child(LIVES, tmp_path, name=name))
+
+    await supervisor.stop()
+
+    assert [each.name for each in told if each.event == "stopped"] == ["service", "engine"]
+    assert set(supervisor.ready_s) == {"engine", "service"}
 
 
 PARENT = """
