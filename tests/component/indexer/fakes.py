@@ -1,0 +1,219 @@
+"""Stores in memory that behave as the real ones: duplicate keys, partial failures, absence, slowness."""
+
+import json
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import bson
+import httpx
+from bson.codec_options import CodecOptions, DatetimeConversion
+from pymongo import UpdateOne
+from pymongo.errors import AutoReconnect, BulkWriteError, OperationFailure
+from pymongo.results import BulkWriteResult
+
+from odradek.contracts import EcsEvent, EcsService, Item, JobRecord, LogEvent, Message, OdradekFields, encode
+from odradek.kafka.records import Record
+from odradek.stores import SearchEngine
+from odradek_indexer.core.job_rules import JobRules, job_rules
+
+JOB = "job-1"
+NOW_MS = 1_790_000_000_000
+AS_STORED: CodecOptions[dict[str, Any]] = CodecOptions(datetime_conversion=DatetimeConversion.DATETIME_MS)
+
+
+def an_item(name: str = "1", **changes: Any) -> Item:
+    """A book; its content hash is that of its data unless told otherwise."""
+    fields: dict[str, Any] = {
+        "id": f"{JOB}:{name}",
+        "job": JOB,
+        "type": "book",
+        "url": "https://books.example/1.html",
+        "data": {"title": "A title", "price": "19.90"},
+        "fetched_at_ms": NOW_MS,
+    }
+    fields |= changes
+    return Item(**({"content_hash": json.dumps(fields["data"], sort_keys=True)} | fields))
+
+
+def an_event(name: str = "1", **changes: Any) -> LogEvent:
+    """A fetch that went well."""
+    fields: dict[str, Any] = {
+        "timestamp": "2026-11-30T00:00:00.000Z",
+        "event": EcsEvent(id=name, action="fetch"),
+        "service": EcsService(name="fetcher"),
+        "odradek": OdradekFields(job_id=JOB),
+    }
+    return LogEvent(**(fields | changes))
+
+
+def records(*values: Message | bytes, topic: str = "odradek.items") -> list[Record]:
+    """Records of one partition, from offset 0."""
+    return [
+        Record(topic, 0, offset, b"key", value if isinstance(value, bytes) else encode(value))
+        for offset, value in enumerate(values)
+    ]
+
+
+class KnownJobs:
+    """Jobs as the topic `jobs` tells them."""
+
+    ready = True
+
+    def __init__(self, **specs: Any) -> None:
+        self.rules: dict[str, JobRules] = {
+            job: job_rules(JobRecord(job=job, spec=spec)) for job, spec in ({JOB: {}} | specs).items()
+        }
+
+    def get(self, key: str) -> JobRules | None:
+        return self.rules.get(key)
+
+
+class MemoryCollection:
+    """One collection of MongoDB."""
+
+    def __init__(self) -> None:
+        self.documents: dict[str, dict[str, Any]] = {}
+        self.away = False
+        self.refusing: dict[str, int] = {}
+        """Error codes by `_id`."""
+        self.refusal: Callable[[dict[str, Any]], int] = lambda document: self.refusing.get(document["_id"], 0)
+        """Error code for a document; 0: none."""
+        self.bulk_refusal: int | None = None
+        """Error code for a whole insert of more than one document."""
+        self.writes = 0
+        """Documents inserted or changed."""
+        self.meanwhile: Any = None
+        """Called once, between the next read and what follows."""
+        self.indexes: list[Any] = []
+
+    def create_indexes(self, indexes: list[Any]) -> None:
+        self._answer()
+        self.indexes += indexes
+
+    def insert_many(self, documents: Sequence[dict[str, Any]], *, ordered: bool) -> None:
+        assert not ordered
+        self._answer()
+        encoded = [bson.encode(document) for document in documents]
+        if self.bulk_refusal is not None and len(documents) > 1:
+            raise OperationFailure("the whole bulk is refused", self.bulk_refusal)
+        errors = []
+        for index, (document, raw) in enumerate(zip(documents, encoded, strict=True)):
+            code = self.refusal(document) or (11000 if document["_id"] in self.documents else 0)
+            if code:
+                errors.append({"index": index, "code": code, "errmsg": f"code {code}"})
+            else:
+                self.documents[document["_id"]] = bson.decode(raw, AS_STORED)
+                self.writes += 1
+        if errors:
+            raise BulkWriteError({"writeErrors": errors, "writeConcernErrors": []})
+
+    def find(self, query: dict[str, Any], fields: dict[str, int]) -> list[dict[str, Any]]:
+        self._answer()
+        wanted = [self.documents[name] for name in query["_id"]["$in"] if name in self.documents]
+        found = [{name: document[name] for name in ("_id", *fields) if name in document} for document in wanted]
+        if self.meanwhile is not None:
+            happens, self.meanwhile = self.meanwhile, None
+            happens()
+        return found
+
+    def bulk_write(self, updates: Sequence[UpdateOne], *, ordered: bool) -> BulkWriteResult:
+        assert not ordered
+        self._answer()
+        matched = 0
+        for update in updates:
+            query, document = update._filter, self.documents.get(update._filter["_id"], {})
+            if all(document.get(name) == value for name, value in query.items()):
+                changes = bson.decode(bson.encode(update._doc["$set"]), AS_STORED)
+                document.update(changes)
+                matched += 1
+                self.writes += 1
+        return BulkWriteResult({"nMatched": matched, "nModified": matched}, acknowledged=True)
+
+    def _answer(self) -> None:
+        if self.away:
+            raise AutoReconnect("connection closed")
+
+
+class SlowCollection(MemoryCollection):
+    """Answers only once it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.go = threading.Event(), threading.Event()
+
+    def _answer(self) -> None:
+        self.asked.set()
+        assert self.go.wait(60), "never let go"
+        super()._answer()
+
+
+class MemorySearch:
+    """One search engine: a data stream, its bulk interface, and whatever trouble a test wants."""
+
+    def __init__(self, *, lifecycle: bool = True) -> None:
+        self.events: dict[str, dict[str, Any]] = {}
+        self.templates: dict[str, Any] = {}
+        self.policies: dict[str, Any] = {}
+        self.away = False
+        self.refusing: dict[str, int] = {}
+        """Statuses by `_id`."""
+        self.largest_bytes = 1 << 30
+        """A larger request is refused as a whole."""
+        self._lifecycle = lifecycle
+        self.engine = SearchEngine(
+            httpx.Client(base_url="http://search.example", transport=httpx.MockTransport(self._answer))
+        )
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
+        if self.away:
+            raise httpx.ConnectError("connection refused")
+        path = request.url.path
+        if path.startswith("/_ilm/"):
+            return self._policy(request)
+        if path.startswith("/_index_template/"):
+            self.templates[path.rsplit("/", 1)[1]] = json.loads(request.content)
+            return httpx.Response(200, json={"acknowledged": True})
+        if not self.templates:
+            return httpx.Response(404, json={"error": {"type": "index_not_found_exception", "reason": "no template"}})
+        verb = path.rsplit("/", 1)[1]
+        return {"_bulk": self._bulk, "_delete_by_query": self._delete, "_search": self._search}.get(
+            verb, lambda _: httpx.Response(200, json={"count": len(self.events)})
+        )(request)
+
+    def _policy(self, request: httpx.Request) -> httpx.Response:
+        if not self._lifecycle:
+            return httpx.Response(400, json={"error": "no handler found"})
+        name = request.url.path.rsplit("/", 1)[1]
+        if request.method == "PUT":
+            self.policies[name] = json.loads(request.content)
+        return httpx.Response(200 if name in self.policies else 404, json={})
+
+    def _bulk(self, request: httpx.Request) -> httpx.Response:
+        if len(request.content) > self.largest_bytes:
+            return httpx.Response(413, text="too large")
+        lines = request.content.splitlines()
+        items = []
+        for head, body in zip(lines[::2], lines[1::2], strict=True):
+            name = json.loads(head)["create"]["_id"]
+            status = 409 if name in self.events else self.refusing.get(name, 201)
+            if status == 201:
+                self.events[name] = json.loads(body)
+            error = {} if status == 201 else {"error": {"type": "refused", "reason": f"status {status}"}}
+            items.append({"create": {"status": status, **error}})
+        return httpx.Response(200, json={"errors": any("error" in item["create"] for item in items), "items": items})
+
+    def _sorted(self) -> list[dict[str, Any]]:
+        return sorted(self.events.values(), key=lambda event: str(event["@timestamp"]))
+
+    def _search(self, request: httpx.Request) -> httpx.Response:
+        query = json.loads(request.content)
+        hits = self._sorted()[query["from"] :][: query["size"]]
+        return httpx.Response(200, json={"hits": {"hits": [{"_source": hit} for hit in hits]}})
+
+    def _delete(self, request: httpx.Request) -> httpx.Response:
+        until = json.loads(request.content)["query"]["range"]["@timestamp"]["lte"]
+        gone = [name for name, event in self.events.items() if event["@timestamp"] <= until]
+        for name in gone:
+            del self.events[name]
+        return httpx.Response(200, json={"deleted": len(gone)})

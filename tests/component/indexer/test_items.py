@@ -1,0 +1,299 @@
+"""Items are stored exactly once, whatever is delivered how often and in which order."""
+
+from typing import Any
+
+import pytest
+from bson.datetime_ms import DatetimeMS
+from bson.decimal128 import Decimal128
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.component.indexer.fakes import JOB, NOW_MS, KnownJobs, MemoryCollection, an_item, records
+
+from odradek.contracts import Item, ItemChanged, decode
+from odradek.errors import InfrastructureAway
+from odradek.kafka.records import Done, Poison, Send
+from odradek.topics import CHANGES, DEAD_LETTERS
+from odradek_indexer.consuming import ItemRecords, Result
+from odradek_indexer.core.duplicates import candidates
+from odradek_indexer.items import ItemStore, Offered
+
+DAY_MS = 86_400_000
+SCHEDULED = {JOB: {"schedule": {"every": 3600}}}
+
+
+def indexing(collection: MemoryCollection, jobs: KnownJobs | None = None) -> ItemRecords:
+    return ItemRecords(ItemStore(collection), jobs or KnownJobs(), patience_s=0.0)  # type: ignore[arg-type]  # a fake
+
+
+def sends(results: list[Result]) -> list[Send]:
+    return [send for result in results for stage in result.stages for send in stage.sends]
+
+
+def changes(results: list[Result]) -> list[ItemChanged]:
+    return [decode(ItemChanged, send.value or b"") for send in sends(results) if send.topic == CHANGES]
+
+
+async def test_a_new_item_is_stored_with_all_that_is_known_of_it() -> None:
+    collection = MemoryCollection()
+
+    await indexing(collection)(records(an_item(meta={"shop": "north"}, run=3)))
+
+    assert collection.documents == {
+        "job-1:1": {
+            "_id": "job-1:1",
+            "type": "book",
+            "url": "https://books.example/1.html",
+            "job_id": JOB,
+            "run": 3,
+            "first_seen": DatetimeMS(NOW_MS),
+            "last_seen": DatetimeMS(NOW_MS),
+            "meta": {"shop": "north"},
+            "data": {"title": "A title", "price": "19.90"},
+            "content_hash": an_item().content_hash,
+            "change": "new",
+        }
+    }
+
+
+async def test_decimal_fields_of_the_specification_are_stored_as_decimals() -> None:
+    collection = MemoryCollection()
+    extract = [{"type": "book", "fields": {"price": {"css": ".price", "type": "decimal"}}}]
+
+    await indexing(collection, KnownJobs(**{JOB: {"extract": extract}}))(records(an_item()))
+
+    assert collection.documents["job-1:1"]["data"]["price"] == Decimal128("19.90")
+
+
+async def test_a_redelivered_item_changes_nothing() -> None:
+    collection = MemoryCollection()
+    index, delivered = indexing(collection), records(*(an_item(str(name)) for name in range(20)))
+    await index(delivered)
+    before, writes = dict(collection.documents), collection.writes
+
+    again = await index(delivered)
+
+    assert (collection.documents, collection.writes) == (before, writes)
+    assert again == [Done(record) for record in delivered]
+
+
+async def test_the_later_fetch_wins_and_the_first_sight_stays() -> None:
+    collection = MemoryCollection()
+    index = indexing(collection)
+    await index(records(an_item(data={"price": "1"})))
+
+    await index(records(an_item(data={"price": "2"}, fetched_at_ms=NOW_MS + DAY_MS, run=2)))
+
+    stored = collection.documents["job-1:1"]
+    assert (stored["data"], stored["change"], stored["changed"]) == ({"price": "2"}, "changed", ["price"])
+    assert (stored["first_seen"], stored["last_seen"]) == (DatetimeMS(NOW_MS), DatetimeMS(NOW_MS + DAY_MS))
+
+
+async def test_the_redelivery_of_an_earlier_fetch_loses() -> None:
+    collection = MemoryCollection()
+    index = indexing(collection)
+    earlier, later = an_item(data={"price": "1"}), an_item(data={"price": "2"}, fetched_at_ms=NOW_MS + 1)
+    await index(records(earlier))
+    await index(records(later))
+    before = dict(collection.documents["job-1:1"])
+
+    await index(records(earlier))
+
+    assert collection.documents["job-1:1"] == before
+
+
+async def test_an_unchanged_item_of_a_later_run_keeps_its_content_and_is_seen_again() -> None:
+    collection = MemoryCollection()
+    index = indexing(collection)
+    await index(records(an_item()))
+
+    results = await index(records(an_item(run=2, fetched_at_ms=NOW_MS + DAY_MS)))
+
+    stored = collection.documents["job-1:1"]
+    assert (stored["change"], stored["run"], stored["last_seen"]) == ("unchanged", 2, DatetimeMS(NOW_MS + DAY_MS))
+    assert changes(results) == []
+
+
+async def test_two_pages_with_the_same_key_in_one_run_are_one_new_item() -> None:
+    collection = MemoryCollection()
+    index = indexing(collection, KnownJobs(**SCHEDULED))
+    await index(records(an_item(data={"price": "1"})))
+
+    results = await index(records(an_item(data={"price": "2"}, fetched_at_ms=NOW_MS + 1)))
+
+    assert collection.documents["job-1:1"]["change"] == "new"
+    assert [(each.change, each.fields) for each in changes(results)] == [("new", {"price": "2"})]
+
+
+@pytest.mark.parametrize(("specs", "announced"), [(SCHEDULED, ["new"]), ({}, [])])
+async def test_new_items_are_announced_only_where_runs_are_compared(specs: Any, announced: list[str]) -> None:
+    results = await indexing(MemoryCollection(), KnownJobs(**specs))(records(an_item()))
+
+    assert [each.change for each in changes(results)] == announced
+
+
+async def test_a_change_is_announced_with_what_differs_and_again_after_a_crash() -> None:
+    collection = MemoryCollection()
+    index = indexing(collection)
+    await index(records(an_item(data={"price": "1", "note": "old", "title": "T"})))
+    changed = records(an_item(data={"price": "2", "title": "T"}, fetched_at_ms=NOW_MS + DAY_MS, run=2))
+
+    first = changes(await index(changed))
+    again = changes(await index(changed))
+
+    assert [(each.change, each.fields) for each in first] == [("changed", {"note": None, "price": "2"})]
+    assert again == first
+
+
+async def test_a_store_that_is_away_finishes_no_record_and_then_all() -> None:
+    collection = MemoryCollection()
+    index, delivered = indexing(collection), records(an_item("1"), an_item("2"))
+    collection.away = True
+    with pytest.raises(InfrastructureAway, match="MongoDB does not answer"):
+        await index(delivered)
+
+    collection.away = False
+    results = await index(delivered)
+
+    assert results == [Done(record) for record in delivered]
+    assert set(collection.documents) == {"job-1:1", "job-1:2"}
+
+
+async def test_of_a_bulk_that_fails_in_part_the_good_are_stored_and_the_hopeless_are_dead_letters() -> None:
+    collection = MemoryCollection()
+    collection.refusing = {"job-1:2": 121}
+    delivered = records(an_item("1"), an_item("2"), b"no json", an_item("3"))
+
+    results = await indexing(collection)(delivered)
+
+    assert set(collection.documents) == {"job-1:1", "job-1:3"}
+    assert [type(result) for result in results] == [Done, Done, Poison, Done]
+    letter = sends(results)[0]
+    headers = dict(letter.headers)
+    assert (letter.topic, letter.value) == (DEAD_LETTERS, delivered[1].value)
+    assert (headers["reason"], headers["job"]) == (b"unstorable", b"job-1")
+
+
+async def test_of_a_bulk_that_fails_in_part_what_passes_is_tried_again() -> None:
+    collection = MemoryCollection()
+    collection.refusing = {"job-1:2": 112}
+    index, delivered = indexing(collection), records(an_item("1"), an_item("2"), an_item("3"))
+    with pytest.raises(InfrastructureAway, match="refused 1 writes for now"):
+        await index(delivered)
+    assert set(collection.documents) == {"job-1:1", "job-1:3"}
+
+    collection.refusing = {}
+
+    assert await index(delivered) == [Done(record) for record in delivered]
+    assert len(collection.documents) == collection.writes == 3
+
+
+@pytest.mark.parametrize("data", [{"a\0b": 1}, {"n": 2**70}], ids=["a NUL in a name", "an integer past 64 bits"])
+async def test_one_item_that_the_driver_refuses_does_not_hold_back_the_others(data: dict[str, Any]) -> None:
+    collection = MemoryCollection()
+    items = [an_item(str(name)) for name in range(10)]
+    items[6] = an_item("6", data=data)
+
+    results = await indexing(collection)(records(*items))
+
+    assert set(collection.documents) == {f"job-1:{name}" for name in range(10)} - {"job-1:6"}
+    assert [send.topic for send in sends(results)] == [DEAD_LETTERS]
+
+
+async def test_a_bulk_refused_as_a_whole_is_halved_until_it_passes() -> None:
+    collection = MemoryCollection()
+    collection.bulk_refusal = 10334
+
+    await indexing(collection)(records(*(an_item(str(name)) for name in range(5))))
+
+    assert len(collection.documents) == 5
+
+
+async def test_a_write_that_comes_between_reading_and_writing_is_judged_too() -> None:
+    collection = MemoryCollection()
+    index = indexing(collection)
+    await index(records(an_item(data={"price": "1"})))
+    rival, ours = (
+        an_item(data={"price": price}, fetched_at_ms=NOW_MS + later) for price, later in (("3", 3), ("2", 2))
+    )
+
+    def rival_writes() -> None:
+        ItemStore(collection).store({rival.id: Offered(candidates([rival])[rival.id], rival.data)})  # type: ignore[arg-type]  # a fake
+
+    collection.meanwhile = rival_writes
+    await index(records(ours))
+
+    assert collection.documents["job-1:1"]["data"] == {"price": "3"}
+
+
+async def test_an_item_purged_between_inserting_and_reading_is_stored_again() -> None:
+    collection = MemoryCollection()
+    index = indexing(collection)
+    await index(records(an_item("1"), an_item("2")))
+
+    def purge() -> None:
+        collection.documents.clear()
+
+    later = records(an_item("1", fetched_at_ms=NOW_MS + 1), an_item("2", fetched_at_ms=NOW_MS + 1))
+    collection.meanwhile = purge
+    await index(later)
+
+    assert {name: document["last_seen"] for name, document in collection.documents.items()} == {
+        "job-1:1": DatetimeMS(NOW_MS + 1),
+        "job-1:2": DatetimeMS(NOW_MS + 1),
+    }
+
+
+async def test_items_of_a_deleted_job_are_kept_as_they_came() -> None:
+    collection = MemoryCollection()
+
+    await indexing(collection)(records(an_item(job="gone", id="gone:1")))
+
+    assert collection.documents["gone:1"]["data"] == an_item().data
+
+
+async def test_nothing_is_stored_before_the_jobs_have_been_read() -> None:
+    jobs = KnownJobs()
+    jobs.ready = False
+    collection = MemoryCollection()
+
+    with pytest.raises(InfrastructureAway, match="topic jobs"):
+        await indexing(collection, jobs)(records(an_item()))
+    assert collection.documents == {}
+
+
+async def test_fifty_thousand_items_twice_are_fifty_thousand_documents() -> None:
+    collection = MemoryCollection()
+    index = indexing(collection)
+    for _ in range(2):
+        for start in range(0, 50_000, 500):
+            await index(records(*(an_item(str(name)) for name in range(start, start + 500))))
+
+    assert len(collection.documents) == collection.writes == 50_000
+
+
+FETCHES = st.builds(
+    lambda later, price: an_item(
+        data={"price": price}, fetched_at_ms=NOW_MS + later, run=1 + later // 3, url=f"https://books.example/{later}"
+    ),
+    st.integers(0, 8),
+    st.sampled_from(["1", "2", "3"]),
+)
+
+
+@given(st.lists(FETCHES, min_size=1, max_size=6), st.data())
+async def test_the_same_fetches_in_any_order_batched_and_repeated_at_will_end_the_same(
+    fetches: list[Item], draw: st.DataObject
+) -> None:
+    """`change` tells what arrived after what, so it is left out."""
+    delivered = draw.draw(st.permutations(fetches + draw.draw(st.lists(st.sampled_from(fetches), max_size=6))))
+    collection, one_by_one = MemoryCollection(), MemoryCollection()
+    cut = draw.draw(st.integers(0, len(delivered)))
+    for batch in (delivered[:cut], delivered[cut:]):
+        await indexing(collection)(records(*batch))
+    for item in sorted(fetches, key=lambda item: (item.fetched_at_ms, item.content_hash)):
+        await indexing(one_by_one)(records(item))
+
+    def settled(documents: dict[str, dict[str, Any]]) -> dict[str, Any]:
+        return {name: value for name, value in documents["job-1:1"].items() if name not in ("change", "changed")}
+
+    assert settled(collection.documents) == settled(one_by_one.documents)

@@ -1,0 +1,157 @@
+"""Every crawl event is one document of the search engine."""
+
+import json
+
+import pytest
+from tests.component.indexer.fakes import MemorySearch, an_event, records
+
+from odradek.contracts import encode
+from odradek.errors import InfrastructureAway
+from odradek.kafka.records import Done, Poison
+from odradek.stores import LIFECYCLE_POLICY, TEMPLATE
+from odradek_indexer.consuming import EventRecords
+from odradek_indexer.core.cap import EventCap
+from odradek_indexer.logs import EventIndex
+
+
+def indexing(search: MemorySearch, most: int = 0) -> EventRecords:
+    return EventRecords(EventIndex(search.engine, retention_days=30, cap=EventCap(most)))
+
+
+async def test_an_event_is_stored_as_it_came_under_its_own_id() -> None:
+    search = MemorySearch()
+
+    await indexing(search)(records(an_event("e1")))
+
+    assert search.events == {"e1": json.loads(encode(an_event("e1")))}
+
+
+async def test_an_event_that_is_there_already_is_success() -> None:
+    search = MemorySearch()
+    index, delivered = indexing(search), records(an_event("e1"), an_event("e2"))
+    await index(delivered)
+
+    assert await index(delivered) == [Done(record) for record in delivered]
+    assert set(search.events) == {"e1", "e2"}
+
+
+async def test_an_event_over_many_lines_is_one_event() -> None:
+    search = MemorySearch()
+
+    await indexing(search)(records(json.dumps(json.loads(encode(an_event("e1"))), indent=2).encode()))
+
+    assert search.events == {"e1": json.loads(encode(an_event("e1")))}
+
+
+async def test_what_is_refused_in_part_is_told_apart() -> None:
+    search = MemorySearch()
+    search.refusing = {"e2": 400}
+    delivered = records(an_event("e1"), b"no json", an_event("e2"), b'{"event": {}}', an_event("e3"))
+
+    results = await indexing(search)(delivered)
+
+    assert set(search.events) == {"e1", "e3"}
+    assert [result.reason if isinstance(result, Poison) else None for result in results] == [
+        None, "undecodable", "unstorable", "undecodable", None,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("status", [429, 503])
+async def test_what_is_refused_for_now_is_tried_again(status: int) -> None:
+    search = MemorySearch()
+    search.refusing = {"e2": status}
+    index, delivered = indexing(search), records(an_event("e1"), an_event("e2"))
+    with pytest.raises(InfrastructureAway, match="refused 1 events for now"):
+        await index(delivered)
+    assert set(search.events) == {"e1"}
+
+    search.refusing = {}
+
+    assert await index(delivered) == [Done(record) for record in delivered]
+    assert set(search.events) == {"e1", "e2"}
+
+
+async def test_an_engine_that_is_away_finishes_no_record_and_then_all() -> None:
+    search = MemorySearch()
+    search.away = True
+    index, delivered = indexing(search), records(an_event("e1"))
+    with pytest.raises(InfrastructureAway, match="Elasticsearch does not answer"):
+        await index(delivered)
+
+    search.away = False
+
+    assert await index(delivered) == [Done(record) for record in delivered]
+
+
+async def test_a_request_that_is_too_large_is_halved_and_a_single_event_that_is_too_large_is_poison() -> None:
+    search = MemorySearch()
+    search.largest_bytes = 1000
+    delivered = records(*(an_event(f"e{number}", message="x" * (2000 if number == 4 else 1)) for number in range(7)))
+
+    results = await indexing(search)(delivered)
+
+    assert set(search.events) == {"e0", "e1", "e2", "e3", "e5", "e6"}
+    assert [type(result) for result in results] == [Done] * 4 + [Poison] + [Done] * 2
+
+
+async def test_template_and_policy_are_made_before_the_first_event() -> None:
+    search = MemorySearch()
+
+    await indexing(search)(records(an_event()))
+
+    settings = search.templates[TEMPLATE]["template"]["settings"]
+    assert settings["index.lifecycle.name"] == LIFECYCLE_POLICY
+    assert search.policies[LIFECYCLE_POLICY]["policy"]["phases"]["delete"]["min_age"] == "30d"
+
+
+async def test_a_policy_that_somebody_changed_stays_as_it_is() -> None:
+    search = MemorySearch()
+    search.policies[LIFECYCLE_POLICY] = {"policy": "ours"}
+
+    await indexing(search)(records(an_event()))
+
+    assert search.policies == {LIFECYCLE_POLICY: {"policy": "ours"}}
+
+
+async def test_an_engine_without_policies_gets_a_template_without_one() -> None:
+    search = MemorySearch(lifecycle=False)
+
+    await indexing(search)(records(an_event()))
+
+    assert "index.lifecycle.name" not in search.templates[TEMPLATE]["template"]["settings"]
+
+
+async def test_a_template_that_was_deleted_is_made_again() -> None:
+    search = MemorySearch()
+    index, more = indexing(search), records(an_event("e2"))
+    await index(records(an_event("e1")))
+    search.templates.clear()
+    with pytest.raises(InfrastructureAway, match="404"):
+        await index(more)
+
+    assert await index(more) == [Done(record) for record in more]
+
+
+async def test_above_the_cap_the_oldest_events_are_deleted() -> None:
+    search = MemorySearch()
+    index = indexing(search, most=100)
+    for start in range(0, 300, 10):
+        await index(
+            records(
+                *(
+                    an_event(f"e{number}", timestamp=f"2026-11-30T00:{number // 60:02d}:{number % 60:02d}.000Z")
+                    for number in range(start, start + 10)
+                )
+            )
+        )
+
+    assert set(search.events) == {f"e{number}" for number in range(200, 300)}
+
+
+async def test_without_a_cap_nothing_is_deleted() -> None:
+    search = MemorySearch()
+    index = indexing(search)
+    for start in range(0, 300, 100):
+        await index(records(*(an_event(f"e{number}") for number in range(start, start + 100))))
+
+    assert len(search.events) == 300
