@@ -1,13 +1,15 @@
 """Answers what only the owner of a partition knows: why a URL was or was not fetched, which URLs, a recount."""
 
+import asyncio
+
 import msgspec
 import structlog
 
-from odradek.contracts import Question, decode, encode
+from odradek.contracts import Answer, Question, decode, encode
 from odradek.kafka.records import Record, Send
 from odradek.topics import ANSWERS
 from odradek_scheduler.outbox import Outbox
-from odradek_scheduler.owned import Ownership, now_ms
+from odradek_scheduler.owned import Owned, Ownership, now_ms
 
 log = structlog.get_logger()
 
@@ -21,6 +23,7 @@ class Answerer:
     def __init__(self, ownership: Ownership, outbox: Outbox) -> None:
         self._ownership = ownership
         self._outbox = outbox
+        self._counting: set[asyncio.Task[None]] = set()
 
     def answer(self, record: Record) -> None:
         """Answer one question about the partition that it was sent to."""
@@ -33,5 +36,17 @@ class Answerer:
         owned = self._ownership.get(record.partition)
         if owned is None or now - (question.at_ms or record.timestamp_ms) > PATIENCE_MS:
             return
-        answer = owned.core.answer(question, now)
-        self._outbox.send([Send(ANSWERS, question.key or question.id, encode(answer), partition=record.partition)])
+        if question.kind == "recount":
+            self._counting.add(task := asyncio.create_task(self._recount(owned, question)))
+            task.add_done_callback(self._counting.discard)
+        else:
+            self._tell(owned, question, owned.core.answer(question, now))
+
+    async def _recount(self, owned: Owned, question: Question) -> None:
+        """Counting a large partition takes seconds; the fold goes on meanwhile."""
+        self._tell(owned, question, await asyncio.to_thread(owned.core.answer, question, now_ms()))
+
+    def _tell(self, owned: Owned, question: Question, answer: Answer) -> None:
+        if owned.kept:
+            key = question.key or question.id
+            self._outbox.send([Send(ANSWERS, key, encode(answer), partition=owned.number)])

@@ -3,15 +3,18 @@
 import asyncio
 from typing import Final
 
-from odradek.contracts import encode
+from odradek.contracts import Progress, encode
 from odradek.kafka.records import Send
 from odradek.topics import HOSTS, PROGRESS
 from odradek_scheduler.outbox import Outbox
-from odradek_scheduler.owned import Ownership, now_ms
+from odradek_scheduler.owned import Owned, Ownership, now_ms
+from odradek_scheduler.recounting import Recounts
 from odradek_scheduler.settings import HOSTS_EVERY_S, REPORT_EVERY_S
 
 LEAST_S: Final = 0.05
 """Between two reports, also when nothing is left to do."""
+MOST_S: Final = 1.0
+"""Between two looks, also when nothing is folded."""
 
 
 class Reporter:
@@ -20,11 +23,12 @@ class Reporter:
     def __init__(self, ownership: Ownership, outbox: Outbox) -> None:
         self._ownership = ownership
         self._outbox = outbox
+        self._recounts = Recounts()
         self._folded = asyncio.Event()
         self._idle = asyncio.Event()
 
     def folded(self) -> None:
-        """A batch has been folded: there is news."""
+        """There is news."""
         self._folded.set()
         if not any(owned.core.outstanding for owned in self._ownership):
             self._idle.set()
@@ -32,25 +36,27 @@ class Reporter:
     async def run(self) -> None:
         """Report progress for ever."""
         while True:
-            await self._folded.wait()
+            await _within(self._folded, REPORT_EVERY_S if self._recounts.waiting else MOST_S)
             await asyncio.sleep(LEAST_S)
-            await self._idle_within(REPORT_EVERY_S - LEAST_S)
+            await _within(self._idle, REPORT_EVERY_S - LEAST_S)
             self._folded.clear()
             self._idle.clear()
-            await self.report()
+            reports = await self.report()
+            if await self._recounts.look(reports):
+                await self.report()
 
-    async def report(self) -> None:
-        """One snapshot, a flush that covers it and all requests before it, then the reports."""
+    async def report(self) -> list[tuple[Owned, Progress]]:
+        """One snapshot, a flush that covers it and all requests before it, then the reports; returns what it told."""
         now = now_ms()
         reports = [(owned, report) for owned in self._ownership for report in owned.core.progress(now)]
-        if not reports:
-            return
-        await self._outbox.flush()
-        self._outbox.send(
-            Send(PROGRESS, f"{report.job}:{report.partition}", encode(report))
-            for owned, report in reports
-            if owned.kept and self._ownership.steady
-        )
+        if reports:
+            await self._outbox.flush()
+            self._outbox.send(
+                Send(PROGRESS, f"{report.job}:{report.partition}", encode(report))
+                for owned, report in reports
+                if owned.kept
+            )
+        return reports
 
     async def run_hosts(self) -> None:
         """Report hosts for ever."""
@@ -60,9 +66,9 @@ class Reporter:
             for owned in self._ownership:
                 self._outbox.send(Send(HOSTS, report.key, encode(report)) for report in owned.core.host_reports(now))
 
-    async def _idle_within(self, seconds: float) -> None:
-        if self._idle.is_set():
-            return
-        alarm = asyncio.get_running_loop().call_later(seconds, self._idle.set)
-        await self._idle.wait()
-        alarm.cancel()
+
+async def _within(event: asyncio.Event, seconds: float) -> None:
+    """Wait for the event, at most so long; it is set afterwards in any case."""
+    alarm = asyncio.get_running_loop().call_later(seconds, event.set)
+    await event.wait()
+    alarm.cancel()

@@ -17,6 +17,7 @@ from odradek.runtime.logs import configure_logs
 from odradek.settings import Settings
 from odradek.topics import FRONTIER, QUESTIONS
 from odradek_scheduler.app import SchedulerApp, create_app
+from odradek_scheduler.completing import Completing
 from odradek_scheduler.core.partition import Limits
 from odradek_scheduler.dispatching import Dispatcher
 from odradek_scheduler.layout import read_layout
@@ -41,6 +42,7 @@ class Scheduler:
         self.ownership = Ownership(app.frontier_tables, self.outbox, counts[FRONTIER], limits)
         self.dispatcher = Dispatcher(self.ownership, self.outbox, settings.in_flight)
         self.reporter = Reporter(self.ownership, self.outbox)
+        self.completing = Completing(settings, self.ownership, self.outbox, counts[FRONTIER])
         self.take_over = TakeOver(self.ends, released=self._news)
         self._loops: list[asyncio.Task[None]] = []
         self._began = time.monotonic()
@@ -77,6 +79,7 @@ class Scheduler:
             self.dispatcher.run(),
             self.reporter.run(),
             self.reporter.run_hosts(),
+            self.completing.run(),
         ]
         self._loops = [asyncio.create_task(loop) for loop in loops]
 
@@ -103,6 +106,7 @@ class Scheduler:
         await self.take_over.begin(new)
         log.info("recovered", seconds=round(time.monotonic() - self._began, 3), new=[each.number for each in new])
         self._news()
+        self.completing.settled()
 
 
 def main(settings: Settings) -> int:

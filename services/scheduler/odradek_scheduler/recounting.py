@@ -1,0 +1,70 @@
+"""When a partition counts its URLs afresh: once nothing of a job is pending there, and on demand (rule C)."""
+
+import asyncio
+import time
+from collections.abc import Iterable
+from typing import Any, Final
+
+from odradek.contracts import Counters, Progress
+from odradek_scheduler.owned import Owned, now_ms
+
+INLINE: Final = 2_000
+"""So few URLs are counted at once; more are counted in a thread, while the partition goes on."""
+QUIET_MS: Final = 250
+REST: Final = 10
+"""After a recount of one second, ten seconds without another."""
+
+
+class Recounts:
+    """Recounts what has come to rest, each state of the counters once."""
+
+    def __init__(self) -> None:
+        self._done: dict[tuple[Owned, str], Counters] = {}
+        self._quiet: dict[tuple[Owned, str], tuple[Counters, int]] = {}
+        self._rest_until: dict[tuple[Owned, str], float] = {}
+
+    async def look(self, reports: Iterable[tuple[Owned, Progress]]) -> bool:
+        """Take note of fresh reports; recount what has been at rest for a moment. True: there are new recounts."""
+        now = now_ms()
+        for owned, report in reports:
+            self._note(owned, report, now)
+        self._forget_lost()
+        due = [(place, counters) for place, (counters, since) in self._quiet.items() if now - since >= QUIET_MS]
+        counted = False
+        for place, counters in due:
+            if time.monotonic() < self._rest_until.get(place, 0.0):
+                continue
+            counted = await self._recount(place, counters) or counted
+        return counted
+
+    @property
+    def waiting(self) -> bool:
+        """True while something at rest has not been recounted."""
+        return bool(self._quiet)
+
+    def _note(self, owned: Owned, report: Progress, now: int) -> None:
+        place = (owned, report.job)
+        counters = report.counters
+        if report.recovering or counters.pending or not counters.accepted or self._done.get(place) == counters:
+            self._quiet.pop(place, None)
+        elif self._quiet.get(place, (None, 0))[0] != counters:
+            self._quiet[place] = (counters, now)
+
+    async def _recount(self, place: tuple[Owned, str], counters: Counters) -> bool:
+        owned, job = place
+        self._quiet.pop(place, None)
+        began = time.monotonic()
+        if counters.accepted <= INLINE:
+            counted = owned.core.recount(job, now_ms())
+        else:
+            counted = await asyncio.to_thread(owned.core.recount, job, now_ms())
+        took = time.monotonic() - began
+        self._rest_until[place] = time.monotonic() + REST * took
+        self._done[place] = counters
+        return counted is not None
+
+    def _forget_lost(self) -> None:
+        memories: tuple[dict[tuple[Owned, str], Any], ...] = (self._done, self._quiet, self._rest_until)
+        for memory in memories:
+            for place in [place for place in memory if not place[0].kept]:
+                del memory[place]
