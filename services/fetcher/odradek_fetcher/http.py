@@ -62,6 +62,8 @@ class HttpFetch:
             exchange.fail(error)
         finally:
             PROBE.reset(token)
+            if order.proxy is not None and exchange.response is None and exchange.probe.stream is not None:
+                await exchange.probe.stream.aclose()
 
 
 class _Exchange:
@@ -96,6 +98,9 @@ class _Exchange:
             headers.append(("host", root.netloc.decode()))
             extensions["sni_hostname"] = root.host
             root = root.copy_with(host=self.pinned)
+        elif self.order.proxy is not None and self.order.proxy.startswith("http"):
+            del extensions["target"]  # httpcore would send it in place of what the proxy has to see
+            root = httpx.URL(self.order.url)
         request = httpx.Request(
             self.order.method, root, headers=headers, content=self.order.body, extensions=extensions
         )

@@ -48,6 +48,7 @@ class PinningBackend(httpcore.AsyncNetworkBackend):
                 continue
             probe.connect_ms = (time.perf_counter() - resolved) * 1000
             probe.address = address
+            probe.stream = stream
             return stream
         raise failure or httpcore.ConnectError(f"{host} has no address")
 

@@ -3,6 +3,8 @@
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+import httpcore
+
 
 @dataclass(slots=True)
 class Probe:
@@ -13,6 +15,8 @@ class Probe:
     address: str | None = None
     opened: bool = False
     """A connection was opened (or tried) for this exchange."""
+    stream: httpcore.AsyncNetworkStream | None = None
+    """What httpcore was given; it forgets to close it when a SOCKS proxy fails."""
 
 
 PROBE: ContextVar[Probe] = ContextVar("probe")

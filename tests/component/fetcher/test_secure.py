@@ -1,0 +1,275 @@
+"""TLS, HTTP/2 and proxies that work, and how they fail."""
+
+import asyncio
+import shutil
+import ssl
+import subprocess
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import h2.config
+import h2.connection
+import h2.events
+import pytest
+
+from odradek.specification import JobSpecification
+from odradek.testing import hostile_cases  # noqa: F401  (fills the site)
+from odradek.testing.hostile import HTML, HostileSite
+from odradek.testing.records import a_request
+from odradek.urls import CrawlUrl, identify
+from odradek_fetcher.core.answers import Limits
+from odradek_fetcher.core.plans import plan
+from odradek_fetcher.fetching import Fetching, Result
+from odradek_fetcher.http import HttpFetch
+from odradek_fetcher.resolve import Guard, nothing_refused
+from odradek_fetcher.tls import Contexts
+from odradek_fetcher.transports import Transports
+
+LIMITS = Limits(connect_s=1.0, read_s=1.0)
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Key and certificate of good.example in one file."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("openssl makes the certificate of these tests")
+    folder = tmp_path_factory.mktemp("tls")
+    names = "subjectAltName=DNS:good.example"
+    subprocess.run(
+        [openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+         "-subj", "/CN=good.example", "-addext", names, "-keyout", folder / "key.pem", "-out", folder / "cert.pem"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    both = folder / "both.pem"
+    both.write_bytes((folder / "key.pem").read_bytes() + (folder / "cert.pem").read_bytes())
+    return both
+
+
+async def everywhere_here(_: str) -> tuple[str, ...]:
+    """A resolver by which every name is this machine."""
+    return ("127.0.0.1",)
+
+
+@asynccontextmanager
+async def a_fetching(authority: Path | None = None) -> AsyncIterator[Callable[..., Awaitable[Result]]]:
+    guard = Guard(everywhere_here, refuses=nothing_refused)
+    transports = Transports(guard, Contexts(authority), LIMITS)
+    fetching = Fetching(
+        HttpFetch(transports, guard, LIMITS), limits=LIMITS, delays_s=(5.0,), clock_ms=lambda: int(time.time() * 1000)
+    )
+
+    async def fetch(url: str, **fetch: object) -> Result:
+        found = identify(url)
+        assert isinstance(found, CrawlUrl)
+        request = a_request(url=found.url, fp=found.fp, key=found.key)
+        job = JobSpecification.from_wire({"fetch": {"timeout": 3, **fetch}})
+        return await fetching.carry_out(request, plan(job, user_agent="Odradek/0.1", environ={}), found)
+
+    yield fetch
+    await transports.close()
+
+
+@asynccontextmanager
+async def a_server(serve: Serve, certificate: Path | None = None, alpn: str = "http/1.1") -> AsyncIterator[int]:
+    context = None
+    if certificate is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        context.set_alpn_protocols([alpn])
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def serve_and_hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        try:
+            await serve(reader, writer)
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(serve_and_hang_up, "127.0.0.1", 0, ssl=context)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0)
+
+
+async def page(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while True:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%b" % (len(HTML), HTML))
+        await writer.drain()
+
+
+async def page_by_http2(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    connection = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False))
+    connection.initiate_connection()
+    while True:
+        writer.write(connection.data_to_send())
+        await writer.drain()
+        data = await reader.read(65536)
+        if not data:
+            return
+        for event in connection.receive_data(data):
+            if isinstance(event, h2.events.RequestReceived) and event.stream_id is not None:
+                connection.send_headers(event.stream_id, [(":status", "200"), ("content-type", "text/html")])
+                connection.send_data(event.stream_id, HTML, end_stream=True)
+
+
+async def nonsense(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read(100)
+    writer.write(b"HTTP/1.1 400 This is no TLS\r\n\r\n")
+    await writer.drain()
+
+
+async def hang_up(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+    await reader.read(100)
+
+
+@pytest.mark.parametrize(("http2", "alpn", "serve"), [(False, "http/1.1", page), (True, "http/1.1", page),
+                                                      (True, "h2", page_by_http2)])  # fmt: skip
+async def test_a_page_comes_over_verified_tls(certificate: Path, http2: bool, alpn: str, serve: Serve) -> None:  # noqa: FBT001  (a case)
+    async with a_server(serve, certificate, alpn) as port, a_fetching(certificate) as fetch:
+        results = [await fetch(f"https://good.example:{port}/", http2=http2) for _ in range(3)]
+    assert [result.body for result in results] == [HTML] * 3
+    protocol = "HTTP/2" if alpn == "h2" else "HTTP/1.1"
+    assert {(r.page.protocol, r.page.tls_verified, r.page.remote_address) for r in results} == {
+        (protocol, True, "127.0.0.1")
+    }
+
+
+@pytest.mark.parametrize("http2", [False, True])
+async def test_a_certificate_that_does_not_hold_fails_the_fetch_for_good(certificate: Path, http2: bool) -> None:  # noqa: FBT001  (a case)
+    async with a_server(page, certificate) as port:
+        async with a_fetching() as fetch:
+            unknown = await fetch(f"https://good.example:{port}/", http2=http2)
+        async with a_fetching(certificate) as fetch:
+            other_name = await fetch(f"https://other.example:{port}/", http2=http2)
+    for result in (unknown, other_name):
+        assert (result.page.outcome, result.page.reason, result.page.retry_in_ms) == ("failed", "tls", None)
+
+
+@pytest.mark.parametrize("http2", [False, True])
+async def test_a_job_may_do_without_verification_and_that_is_recorded(certificate: Path, http2: bool) -> None:  # noqa: FBT001  (a case)
+    async with a_server(page, certificate) as port, a_fetching() as fetch:
+        result = await fetch(f"https://other.example:{port}/", http2=http2, verify_tls=False)
+    assert (result.body, result.page.tls_verified) == (HTML, False)
+
+
+@pytest.mark.parametrize("http2", [False, True])
+@pytest.mark.parametrize(("serve", "reasons"), [(nonsense, {"tls"}), (hang_up, {"reset", "connect", "tls"})])
+async def test_a_port_that_speaks_no_tls_fails(serve: Serve, reasons: set[str], http2: bool) -> None:  # noqa: FBT001  (a case)
+    async with a_server(serve) as port, a_fetching() as fetch:
+        result = await fetch(f"https://good.example:{port}/", http2=http2)
+    assert result.page.outcome == "failed"
+    assert result.page.reason in reasons, result.page.error
+
+
+async def through(port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Carry bytes both ways."""
+    there, back = await asyncio.open_connection("127.0.0.1", port)
+
+    async def carry(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        while data := await source.read(65536):
+            sink.write(data)
+            await sink.drain()
+        sink.close()
+
+    try:
+        await asyncio.gather(carry(reader, back), carry(there, writer))
+    finally:
+        back.transport.abort()
+
+
+def socks(asked: list[bytes], port: int) -> Serve:
+    """A SOCKS5 proxy (RFC 1928) without authentication that notes what it is asked for, and always leads to `port`."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readexactly(2)
+        await reader.readexactly(1)
+        writer.write(b"\x05\x00")
+        kind = (await reader.readexactly(4))[3]
+        size = {1: 4, 4: 16}.get(kind) or (await reader.readexactly(1))[0]
+        asked.append(await reader.readexactly(size))
+        await reader.readexactly(2)
+        writer.write(b"\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x50")
+        await through(port, reader, writer)
+
+    return serve
+
+
+def http_proxy(asked: list[bytes], port: int) -> Serve:
+    """A proxy that notes the request line; CONNECT is carried through to `port`, anything else answered."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            head = await reader.readuntil(b"\r\n\r\n")
+            asked.append(head.partition(b"\r\n")[0])
+            if head.startswith(b"CONNECT"):
+                writer.write(b"HTTP/1.1 200 Connected\r\n\r\n")
+                await through(port, reader, writer)
+                return
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 3\r\n\r\nvia")
+            await writer.drain()
+
+    return serve
+
+
+async def test_socks_is_told_the_checked_address_and_tls_still_verifies_the_name(certificate: Path) -> None:
+    asked: list[bytes] = []
+    async with (
+        a_server(page, certificate) as port,
+        a_server(socks(asked, port)) as proxy,
+        a_fetching(certificate) as fetch,
+    ):
+        proxies = [f"socks5://127.0.0.1:{proxy}"]
+        good = await fetch("https://good.example/", proxies=proxies)
+        other = await fetch("https://other.example/", proxies=proxies)
+    assert (good.body, other.page.reason) == (HTML, "tls")
+    assert asked == [bytes([127, 0, 0, 1])] * 2
+
+
+async def test_a_socks_proxy_that_resolves_itself_is_told_the_name() -> None:
+    asked: list[bytes] = []
+    async with HostileSite() as site, a_server(socks(asked, site.port)) as proxy, a_fetching() as fetch:
+        result = await fetch("http://good.example/no-length", proxies=[f"socks5h://127.0.0.1:{proxy}"])
+    assert (result.body, asked) == (HTML, [b"good.example"])
+    assert b"Host: good.example\r\n" in site.heads[0]
+
+
+async def test_an_http_proxy_forwards_and_tunnels(certificate: Path) -> None:
+    asked: list[bytes] = []
+    async with (
+        a_server(page, certificate) as port,
+        a_server(http_proxy(asked, port)) as proxy,
+        a_fetching(certificate) as fetch,
+    ):
+        proxies = [f"http://127.0.0.1:{proxy}"]
+        plain = await fetch("http://good.example/a?b", proxies=proxies)
+        tunnelled = await fetch("https://good.example/", proxies=proxies)
+    assert (plain.body, tunnelled.body) == (b"via", HTML)
+    assert asked == [b"GET http://good.example/a?b HTTP/1.1", b"CONNECT good.example:443 HTTP/1.1"]
+
+
+@pytest.mark.parametrize("kind", ["http", "socks5"])
+async def test_a_proxy_that_is_away_is_the_proxys_failure(kind: str) -> None:
+    async with a_fetching() as fetch:
+        result = await fetch("http://good.example/", proxies=[f"{kind}://127.0.0.1:1"])
+    assert (result.page.outcome, result.page.reason, result.page.retry_in_ms) == ("failed", "proxy", 5000)
+
+
+async def test_a_proxy_that_talks_nonsense_is_the_proxys_failure() -> None:
+    async with a_server(nonsense) as port, a_fetching() as fetch:
+        by_socks = await fetch("http://good.example/", proxies=[f"socks5://127.0.0.1:{port}"])
+        by_tunnel = await fetch("https://good.example/", proxies=[f"http://127.0.0.1:{port}"])
+    assert (by_socks.page.reason, by_tunnel.page.reason) == ("proxy", "proxy")
