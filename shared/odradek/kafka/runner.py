@@ -16,6 +16,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wai
 from odradek.errors import InfrastructureAway
 from odradek.kafka.deadletter import dead_letter, within_limit
 from odradek.kafka.intake import Intake
+from odradek.kafka.metrics import RUNNERS
 from odradek.kafka.producer import StageProducer
 from odradek.kafka.records import Done, Poison, Record, Send, ToFrontier
 from odradek.kafka.window import Window
@@ -53,11 +54,21 @@ class Runner:
         self._results: deque[Result] = deque()
         self._some = asyncio.Event()
         self.intake = Intake(settings, service, topic, window, self._deliver)
+        RUNNERS.add(self)
 
     @property
     def ready(self) -> bool:
         """True once the group has said which partitions are ours."""
         return self.intake.assigned
+
+    @property
+    def in_hand(self) -> int:
+        """Records read and not finished."""
+        return self.intake.in_hand
+
+    def lag(self) -> dict[int, int]:
+        """Records not yet finished in each partition of ours, as of a second ago."""
+        return self.intake.lag()
 
     async def run_each(self, handle: HandleOne, stop: asyncio.Event, concurrency: int) -> None:
         """Handle records one by one, `concurrency` at a time, in whatever order they finish."""
