@@ -1,6 +1,7 @@
 """The parser as a process: pages come in; links, items and outcomes go out (rule E)."""
 
 import asyncio
+import gc
 from functools import partial
 
 from odradek.kafka.producer import StageProducer
@@ -29,11 +30,19 @@ async def serve(settings: Settings, stop: asyncio.Event) -> None:
     handler = Handler(jobs.record, readers)
     serve_health(settings, ready=lambda: _missing(jobs, runner))
     jobs.view.start()
+    _calm_collector()
     try:
         await runner.run_batches(handler.handle, stop, own.BATCH)
     finally:
         jobs.view.stop()
         await asyncio.to_thread(producer.close)
+
+
+def _calm_collector() -> None:
+    """Collect seldom: pages become values that die young without cycles, and the default looks at them all the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 100)
 
 
 def _missing(jobs: Jobs, runner: Runner) -> str | None:

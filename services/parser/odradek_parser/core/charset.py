@@ -33,8 +33,8 @@ _SUPERSETS = {
 _ALIASES = {
     "x-sjis": "cp932", "windows-31j": "cp932", "x-gbk": "gb18030", "x-euc-jp": "euc_jp", "x-x-big5": "big5hkscs",
     "windows-949": "cp949", "windows-874": "cp874", "ks_c_5601-1987": "cp949", "x-cp1252": "windows-1252",
-    "unicode-1-1-utf-8": "utf-8", "x-mac-roman": "mac_roman", "macintosh": "mac_roman", "x-mac-cyrillic": "mac_cyrillic",
-    "iso-8859-8-i": "iso8859-8", "iso-8859-8-e": "iso8859-8",
+    "unicode-1-1-utf-8": "utf-8", "x-mac-roman": "mac_roman", "macintosh": "mac_roman",
+    "x-mac-cyrillic": "mac_cyrillic",    "iso-8859-8-i": "iso8859-8", "iso-8859-8-e": "iso8859-8",
 }  # fmt: skip
 
 _WEB = [

@@ -31,15 +31,9 @@ def kind_of(media_type: str | None, text: str) -> Kind:
         return "html"
     if media == "application/json" or media.endswith("+json"):
         return "json"
-    if media in ("application/xml", "text/xml") or media.endswith("+xml"):
+    if media in ("application/xml", "text/xml") or media.endswith("+xml") or _XML_START.match(head):
         return "html" if _XHTML.search(head) else "xml"
-    if _XML_START.match(head) and not _XHTML.search(head):
-        return "xml"
-    if _HTML_START.match(head):
-        return "html"
-    if not media and head.lstrip()[:1] in ("{", "["):
-        return "json"
-    return "text"
+    return "json" if not media and head.lstrip()[:1] in ("{", "[") else "html" if _HTML_START.match(head) else "text"
 
 
 class Document:

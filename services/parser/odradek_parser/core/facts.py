@@ -80,7 +80,7 @@ def poisoned(request: FetchRequest, now_ms: int) -> Parsed:
     )
 
 
-def parse_event(
+def parse_event(  # noqa: PLR0913  (all that the two of them know)
     meta: PageMeta,
     reading: Reading | None,
     *,

@@ -50,6 +50,7 @@ class FieldPlan:
 
     name: str
     find: Find
+    """All matches when `many`, else at most one."""
     value: Callable[[Here, Any], Any]
     """Raises NoValue; gives an Empty when there is nothing."""
     many: bool
@@ -61,7 +62,8 @@ class FieldPlan:
     def read(self, here: Here, node: Node) -> Any:
         """The value for a record; what is wrong is noted in `here`."""
         try:
-            got = self._many(here, node) if self.many else self._one(here, node)
+            found = self.find(here, node)
+            got = self._many(here, found) if self.many else self._one(here, found)
         except NoValue as error:
             here.problems.append(f"{self.name}: {error}")
             here.found += 1
@@ -75,14 +77,10 @@ class FieldPlan:
         here.found += 1
         return got
 
-    def _one(self, here: Here, node: Node) -> Any:
-        found = self.find(here, node)
-        if not found:
-            return Empty(f"nothing matches {self.source}")
-        return self.value(here, found[0])
+    def _one(self, here: Here, found: list[Found]) -> Any:
+        return self.value(here, found[0]) if found else Empty(f"nothing matches {self.source}")
 
-    def _many(self, here: Here, node: Node) -> Any:
-        found = self.find(here, node)
+    def _many(self, here: Here, found: list[Found]) -> Any:
         values = [value for each in found if not isinstance(value := self.value(here, each), Empty)]
         if values:
             return values

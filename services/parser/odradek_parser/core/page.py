@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from odradek.urls import join
-from odradek_parser.core.trees import LexborTree
+from odradek_parser.core.trees import LexborTree, Node
 
 Element = Literal["a", "area", "link", "iframe", "frame", "refresh", "feed", "sitemap"]
 
@@ -56,47 +56,63 @@ def read_page(tree: LexborTree, url: str, *, product: str = "", language: str | 
     """
     facts = PageFacts(base_url=url, language=language)
     links = facts.links
-    metas: list[dict[str, str | None]] = []
-    canonical = base = None
+    head = _Head()
     for node in tree.parser.css(_QUERY):
         tag: Any = node.tag
         if tag == "a" or tag == "area":  # noqa: PLR1714  (forty times a page: twice as fast as a set)
             attributes = node.attributes
-            href = attributes.get("href")
+            href = attributes["href"]
             if href:
                 rel = attributes.get("rel")
                 links.append(RawLink(href, tag, rel.lower() if rel else ""))
-            continue
-        attributes = node.attributes
+        else:
+            head.take(facts, tree, node, tag)
+    head.settle(facts, product)
+    return facts
+
+
+class _Head:
+    """What stands once or twice in a page; a base may come after what it applies to."""
+
+    def __init__(self) -> None:
+        self.metas: list[dict[str, str | None]] = []
+        self.canonical: str | None = None
+        self.base: str | None = None
+
+    def take(self, facts: PageFacts, tree: LexborTree, node: Node, tag: str) -> None:
+        attributes: dict[str, str | None] = node.attributes
         if tag == "meta":
-            metas.append(attributes)
+            self.metas.append(attributes)
         elif tag == "link":
-            rel = (attributes.get("rel") or "").lower()
-            relations = set(rel.split())
-            if relations & _LINK_RELATIONS and "stylesheet" not in relations and attributes["href"]:
-                links.append(RawLink(attributes["href"], "link", rel))
-                if canonical is None and "canonical" in relations:
-                    canonical = attributes["href"]
-        elif tag == "iframe" or tag == "frame":  # noqa: PLR1714  (as above)
-            if attributes["src"]:
-                links.append(RawLink(attributes["src"], tag))
-        elif tag == "base":
-            base = base or attributes["href"]
+            self._link(facts, attributes)
         elif tag == "title":
-            if facts.title is None and (node.parent is None or node.parent.tag != "svg"):
+            if facts.title is None and node.parent.tag != "svg":
                 facts.title = tree.text(node)[:MAX_TEXT] or None
         elif tag == "h1":
             facts.h1 = facts.h1 or tree.text(node)[:MAX_TEXT] or None
+        elif tag == "base":
+            self.base = self.base or attributes["href"]
         elif tag == "html":
-            facts.language = (attributes["lang"] or "").strip() or language
-    if base is not None:
-        facts.base_url = join(url, base) or url
-        if not facts.base_url.startswith("http"):
-            facts.base_url = url
-    if canonical is not None:
-        facts.canonical = join(facts.base_url, canonical)
-    _read_metas(facts, metas, product)
-    return facts
+            facts.language = (attributes["lang"] or "").strip() or facts.language
+        elif attributes["src"]:
+            facts.links.append(RawLink(attributes["src"], "frame" if tag == "frame" else "iframe"))
+
+    def settle(self, facts: PageFacts, product: str) -> None:
+        if self.base is not None:
+            joined = join(facts.base_url, self.base)
+            if joined is not None and joined.startswith(("http://", "https://")):
+                facts.base_url = joined
+        if self.canonical is not None:
+            facts.canonical = join(facts.base_url, self.canonical)
+        _read_metas(facts, self.metas, product)
+
+    def _link(self, facts: PageFacts, attributes: dict[str, str | None]) -> None:
+        rel, href = (attributes.get("rel") or "").lower(), attributes["href"]
+        relations = set(rel.split())
+        if href and relations & _LINK_RELATIONS and "stylesheet" not in relations:
+            facts.links.append(RawLink(href, "link", rel))
+            if self.canonical is None and "canonical" in relations:
+                self.canonical = href
 
 
 def _read_metas(facts: PageFacts, metas: list[dict[str, str | None]], product: str) -> None:

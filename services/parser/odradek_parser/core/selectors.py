@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 import soupsieve
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
@@ -63,10 +63,20 @@ def selector(css: str, engine: Engine) -> Selector:
     child = _child(css)
     if child is not None and engine == "lexbor":
         return _children(css, child)
-    compiled: Any = css if engine == "lexbor" else soupsieve.compile(css)
+    if engine == "lexbor":
+        return _fast(css)
+    compiled = soupsieve.compile(css)
     return Selector(
         css, engine, lambda tree, node: tree.all(node, compiled), lambda tree, node: tree.first(node, compiled)
     )
+
+
+def _fast(css: str) -> Selector:
+    def first(tree: Tree, node: Node) -> Node | None:
+        found = node.css_first(css)  # the hottest line of all: a record has some fields, a page some records
+        return found if found is None or found.mem_id != node.mem_id else tree.first(node, css)
+
+    return Selector(css, "lexbor", lambda tree, node: tree.all(node, css), first)
 
 
 def _child(css: str) -> str | None:

@@ -87,7 +87,7 @@ class LexborTree:
         if child is None:
             return ""
         if child.tag_id == _TEXT_ID and child.next is None and node.tag not in _UNSEEN:
-            return " ".join(node.text().split())
+            return collapsed(node.text())
         return seen_text(self, node)
 
     def attribute(self, node: Node, name: str) -> str | None:
@@ -170,6 +170,13 @@ class SoupTree:
         return {str(name): str(value) for name, value in node.attrs.items()}
 
 
+def collapsed(text: str) -> str:
+    """White space stripped, and a single space wherever there was some."""
+    if "  " not in text and text.isprintable() and text[:1] != " " and text[-1:] != " ":
+        return text  # no white space but single spaces is printable
+    return " ".join(text.split())
+
+
 def seen_text(tree: Tree, node: Node) -> str:
     """The text below a node, without what is never shown; blocks are apart, inline elements are not."""
     parts: list[str] = []
@@ -193,7 +200,7 @@ def seen_text(tree: Tree, node: Node) -> str:
             open_.pop()
             if block:
                 parts.append(" ")
-    return " ".join("".join(parts).split())
+    return collapsed("".join(parts))
 
 
 class XmlView:

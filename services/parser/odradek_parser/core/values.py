@@ -17,11 +17,14 @@ from odradek.urls import join
 MAX_NUMBER_CHARS = 200
 MAX_DATE_CHARS = 100
 _GAPS = "\u00a0\u202f\u2009 '’_"  # noqa: RUF001  (they do stand between digits)
-_NUMBER = re.compile(rf"(?:(?<!\w)[-\u2212+]\s?)?(?:(?<![\w.,])[.,])?\d(?:[\d.,٫٬{_GAPS}]*\d)?")  # noqa: RUF001  (minus sign, Arabic marks)
+_NUMBER = re.compile(rf"(?:(?<!\w)[-\u2212+]\s?)?(?:(?<![\w.,])[.,])?\d(?:[\d.,\u066b\u066c{_GAPS}]*\d)?")
 _GROUPED = re.compile(r"\d{1,3}([.,])\d{3}(?:\1\d{3})*")
+_PLAIN = re.compile(r"[^0-9.,\u2212+-]*((?:0|[1-9][0-9]*)(?:\.[0-9]{1,2})?)[^\d.,]*", re.ASCII)
+"""The usual case, where nothing is in doubt: `EUR 12.34`, `7 in stock`."""
 _TRUE = frozenset(("true", "yes", "y", "on", "1", "t"))
 _FALSE = frozenset(("false", "no", "n", "off", "0", "f"))
-_ARABIC = str.maketrans({"٫": ".", "٬": ","})
+_ARABIC = str.maketrans({"\u066b": ".", "\u066c": ","})
+"""Arabic decimal and thousands separators."""
 
 
 class NoValue(ValueError):  # noqa: N818  (says what there is not)
@@ -47,7 +50,7 @@ def converter(kind: ValueType, locale: str | None) -> Convert:
         "text": lambda text, _: text,
         "html": lambda text, _: text,
         "integer": lambda text, _: _integer(text, marks),
-        "decimal": lambda text, _: _plain(_decimal(text, marks)),
+        "decimal": (lambda text, _: _quick(text)) if marks is None else lambda text, _: _plain(_decimal(text, marks)),
         "boolean": lambda text, _: _boolean(text),
         "url": _url,
         "datetime": lambda text, setting: _datetime(text, setting, locale),
@@ -60,6 +63,11 @@ def _marks(locale: str) -> tuple[str, str]:
     symbols = Locale.parse(locale.replace("-", "_")).number_symbols
     latin = symbols.get("latn", symbols)
     return str(latin["decimal"]), str(latin["group"])
+
+
+def _quick(text: str) -> str:
+    usual = _PLAIN.fullmatch(text) if text.isascii() else None
+    return usual[1] if usual is not None and len(text) <= MAX_NUMBER_CHARS else _plain(_decimal(text, None))
 
 
 def _decimal(text: str, marks: tuple[str, str] | None) -> Decimal:
