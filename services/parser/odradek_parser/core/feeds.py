@@ -11,7 +11,8 @@ MAX_SITEMAP_BYTES = 50 * 1024 * 1024
 """Of one sitemap, as its standard says; what is beyond is cut."""
 MAX_LOCATIONS = 50_000
 """Of one sitemap, as its standard says."""
-_GZIP = b"\x1f\x8b"
+GZIP = b"\x1f\x8b"
+"""How gzip begins (RFC 1952)."""
 
 
 @dataclass(slots=True)
@@ -27,7 +28,7 @@ class Feed:
 
 def unpacked(body: bytes, limit: int = MAX_SITEMAP_BYTES) -> bytes:
     """A body without its gzip wrapper, at most `limit` bytes of it; other bodies as they are."""
-    if not body.startswith(_GZIP):
+    if not body.startswith(GZIP):
         return body
     try:
         return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(body, limit)

@@ -38,6 +38,8 @@ class Here:
     problems: list[str] = field(default_factory=list)
     found: int = 0
     """Fields that had a value of their own."""
+    empty: list[str] = field(default_factory=list)
+    """Why the others had none."""
 
 
 Found = Node | str
@@ -69,6 +71,7 @@ class FieldPlan:
             here.found += 1
             return None
         if isinstance(got, Empty):
+            here.empty.append(f"{self.name}: {got.why}")
             if self.default is not None:
                 return self.default
             if self.required:
@@ -177,6 +180,7 @@ def _nested(name: str, rule: FieldRule, engine: Engine, locale: str | None) -> C
         below = Here(here.document, here.tree, here.setting)
         record = read_fields(inner, below, node)
         here.problems += [f"{name}.{problem}" for problem in below.problems]
+        here.empty += [f"{name}.{why}" for why in below.empty]
         return record if below.found or below.problems else Empty("none of its fields has a value")
 
     return value

@@ -9,7 +9,7 @@ from odradek.specification import JobSpecification
 from odradek.urls import CrawlUrl
 from odradek_parser.core.charset import Text, decoded
 from odradek_parser.core.documents import Document, kind_of
-from odradek_parser.core.feeds import Feed, read_feed, read_text_sitemap, unpacked
+from odradek_parser.core.feeds import GZIP, Feed, read_feed, read_text_sitemap, unpacked
 from odradek_parser.core.links import Sieve, Sifted
 from odradek_parser.core.page import PageFacts, RawLink, header_directives, read_page, refresh_target
 from odradek_parser.core.rules import Extraction, Page, Record, compile_rules
@@ -71,12 +71,20 @@ class Reader:
             self._page(reading, meta, body, known)
         return reading
 
+    def look(self, meta: PageMeta, body: bytes) -> tuple[Reading, Page]:
+        """As `read` of a page that was kept, without the records; also the page as rules see it."""
+        reading = Reading(kept=True, url=meta.final_url or meta.request.url)
+        return reading, self._look(reading, meta, body, frozenset())
+
     def _page(self, reading: Reading, meta: PageMeta, body: bytes, known: Container[str]) -> None:
-        body = unpacked(body) if (meta.content_type or "").startswith("application/") else body
+        page = self._look(reading, meta, body, known)
+        if not reading.noindex:
+            reading.records = list(self.extraction.records(page))
+
+    def _look(self, reading: Reading, meta: PageMeta, body: bytes, known: Container[str]) -> Page:
+        body = unpacked(body) if body.startswith(GZIP) else body
         text = reading.text = decoded(body, meta.charset)
-        kind = kind_of(meta.content_type, text.text)
-        setting = Setting(reading.url, meta.fetched_at_ms)
-        document = Document(text.text, kind, setting)
+        document = Document(text.text, kind_of(meta.content_type, text.text), Setting(reading.url, meta.fetched_at_ms))
         facts = self._facts(document, reading.url, meta, body, text)
         document.setting = Setting(facts.base_url, meta.fetched_at_ms, facts.language)
         directives = facts.robots | header_directives(meta.headers.get("x-robots-tag"), self._product)
@@ -84,9 +92,7 @@ class Reader:
         reading.noindex = bool(obeyed & {"noindex", "none"})
         if self.sieve.follows:
             self._follow(reading, meta, facts, known, nofollow=bool(obeyed & {"nofollow", "none"}))
-        if not reading.noindex:
-            page = Page(reading.url, document, facts, meta)
-            reading.records = list(self.extraction.records(page))
+        return Page(reading.url, document, facts, meta)
 
     def _facts(self, document: Document, url: str, meta: PageMeta, body: bytes, text: Text) -> PageFacts:
         language = meta.headers.get("content-language")

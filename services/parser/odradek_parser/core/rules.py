@@ -41,6 +41,8 @@ class Record:
     key: tuple[str, ...] = ()
     """Empty: URL and position identify it."""
     problems: tuple[str, ...] = ()
+    empty: tuple[str, ...] = ()
+    """Why fields have no value, one sentence each."""
 
 
 class Rule:
@@ -56,17 +58,20 @@ class Rule:
         if not self.reads_json:
             self._plan(self.engine)
 
-    def applies(self, page: Page) -> bool:
-        """True if the rule speaks about this page: its URL matches, and it is of the kind that the fields read."""
+    def silent(self, page: Page) -> str | None:
+        """Why the rule says nothing about this page; None: it speaks."""
+        kind = page.document.kind
         if self.match is not None and self.match.search(page.url) is None:
-            return False
+            return f"the URL does not match {self.rule.match}"
         if self.rule.builtin is not None:
-            return page.document.kind == "html"
-        return (page.document.kind == "json") == self.reads_json and page.document.kind != "text"
+            return None if kind == "html" else f"{self.rule.builtin} reads HTML, and this is {kind}"
+        if kind == "text" or (kind == "json") != self.reads_json:
+            return f"its fields read {'JSON' if self.reads_json else 'HTML or XML'}, and this is {kind}"
+        return None
 
     def records(self, page: Page) -> Iterator[Record]:
         """The records of a page in document order."""
-        if not self.applies(page):
+        if self.silent(page) is not None:
             return
         if self.rule.builtin is not None:
             data = _BUILTINS[self.rule.builtin](page)
@@ -84,19 +89,6 @@ class Rule:
             record = self._record(plan.fields, Here(page.document, tree, page.document.setting), node, position)
             if record is not None:
                 yield record
-
-    def plan(self, engine: Engine) -> "tuple[FieldPlan, ...]":
-        """The compiled fields, for who wants to look at them."""
-        return self._plan(engine).fields
-
-    def nodes(self, page: Page) -> list[Node]:
-        """What `each` finds on a page."""
-        if self.reads_json:
-            return self._json_nodes(page)
-        engine: Engine = "html5lib" if page.document.kind == "xml" else self.engine
-        tree, root = page.document.root(engine)
-        each = self._plan(engine).each
-        return [root] if each is None else each.all(tree, root)
 
     def _plan(self, engine: Engine) -> "_Plan":
         plan = self._plans.get(engine)
@@ -139,7 +131,7 @@ class Rule:
                 if value in (None, []) and not any(problem.startswith(f"{name}:") for problem in problems)
             ]
             key = tuple(map(str, values))
-        return Record(self.type, position, data, key, tuple(problems))
+        return Record(self.type, position, data, key, tuple(problems), tuple(here.empty))
 
 
 @dataclass(frozen=True, slots=True)
