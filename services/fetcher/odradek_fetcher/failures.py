@@ -134,8 +134,8 @@ def _telling(error: BaseException) -> Iterator[BaseException]:
 
 
 def _disconnected(error: BaseException) -> bool:
-    text = str(error).lower()
-    return any(mark in text for mark in _DISCONNECTED)
+    remote = httpx.RemoteProtocolError | httpcore.RemoteProtocolError | h11.RemoteProtocolError
+    return isinstance(error, remote) and any(mark in str(error).lower() for mark in _DISCONNECTED)
 
 
 def _sentence(error: BaseException, reason: str) -> str:
