@@ -1,12 +1,12 @@
-"""The FastAPI application over a gateway and a reader."""
+"""The FastAPI application over the gateway's parts."""
 
 import asyncio
-import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 from typing import Any
 
+import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
@@ -14,23 +14,25 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from odradek.errors import InfrastructureAway
-from odradek.settings import Settings
+from odradek_api import models
+from odradek_api.answering import document_response
 from odradek_api.core.problems import Problem
-from odradek_api.gateway import Gateway
-from odradek_api.paces import Paces
-from odradek_api.reading import Reader
-from odradek_api.routes import jobs, results
+from odradek_api.openapi import DESCRIPTION, document
+from odradek_api.parts import Parts
+from odradek_api.routes import frontier, jobs, letters, logs, results, seeds
 from odradek_api.security import Door
 
-Ready = Callable[[], str | None]
+log = structlog.get_logger()
+ROUTERS = (seeds, jobs, frontier, results, logs, letters)
+"""In this order: a path with a word comes before one with a variable in the same place."""
 
 
-def create_app(settings: Settings, gateway: Gateway, reader: Reader, ready: Ready) -> FastAPI:
+def create_app(given: Parts) -> FastAPI:
     """The application; everything it needs is given."""
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        pacing = asyncio.create_task(app.state.paces.keep(gateway))
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:  # noqa: ARG001  (FastAPI's signature)
+        pacing = asyncio.create_task(given.paces.keep(given.gateway))
         yield
         pacing.cancel()
         with suppress(asyncio.CancelledError):
@@ -39,73 +41,69 @@ def create_app(settings: Settings, gateway: Gateway, reader: Reader, ready: Read
     app = FastAPI(
         title="Odradek",
         summary="A Kafka-native web crawler that accounts for every URL.",
+        description=DESCRIPTION,
         version="1",
         lifespan=lifespan,
+        redoc_url=None,
+        swagger_ui_oauth2_redirect_url=None,
     )
-    app.state.gateway, app.state.reader, app.state.paces = gateway, reader, Paces()
+    app.state.parts = given
+    app.add_middleware(Door, settings=given.settings)
     _problems(app)
-    _door(app, Door(settings))
-    app.include_router(jobs.seeds_router)
-    app.include_router(jobs.router)
-    app.include_router(results.router)
-    _health(app, ready)
+    for module in ROUTERS:
+        app.include_router(module.router)
+    _health(app, given)
+    app.openapi = document(app)  # type: ignore[method-assign]  # as FastAPI's documentation says
     return app
 
 
-def _health(app: FastAPI, ready: Ready) -> None:
-    @app.get("/health/live", tags=["health"])
+def _health(app: FastAPI, given: Parts) -> None:
+    @app.get("/health/live", tags=["health"], response_model=models.Health)
     async def live() -> dict[str, str]:
         """The process runs."""
         return {"status": "ok"}
 
-    @app.get("/health/ready", tags=["health"])
+    @app.get("/health/ready", tags=["health"], response_model=models.Health, responses={503: {"model": models.Health}})
     async def is_ready() -> JSONResponse:
         """The views are read: answers are true."""
-        problem = ready()
+        problem = given.ready()
         status = {"status": "ok" if problem is None else "waiting", "detail": problem}
         return JSONResponse(status, 200 if problem is None else 503)
 
-    @app.get("/metrics", tags=["health"])
+    @app.get("/metrics", tags=["health"], response_class=Response)
     async def metrics() -> Response:
         """Prometheus metrics."""
         return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
 
 
-def _door(app: FastAPI, door: Door) -> None:
-    @app.middleware("http")
-    async def check(request: Request, following: Callable[[Request], Awaitable[Response]]) -> Response:
-        try:
-            request.state.owner = door.check(request)
-        except Problem as problem:
-            return _document(request, problem)
-        response = await following(request)
-        response.headers["X-Request-Id"] = request.headers.get("x-request-id") or uuid.uuid4().hex
-        return response
-
-
-def _document(request: Request, problem: Problem) -> JSONResponse:
-    return JSONResponse(problem.document(request.url.path), problem.status, media_type="application/problem+json")
-
-
 def _problems(app: FastAPI) -> None:
+    def answer(request: Request, problem: Problem) -> Response:
+        return document_response(request.url.path, problem)
+
     @app.exception_handler(Problem)
     async def problem(request: Request, error: Any) -> Response:
-        return _document(request, error)
+        return answer(request, error)
 
     @app.exception_handler(InfrastructureAway)
     async def away(request: Request, error: Any) -> Response:
-        return _document(request, Problem(503, "Kafka is away", str(error)))
+        return answer(request, Problem(503, "Kafka is away", f"Kafka does not take this now: {error}. Try again."))
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: Any) -> Response:
         unknown = error.status_code == HTTPStatus.NOT_FOUND
         detail = f"{request.method} {request.url.path} is no route; see /docs." if unknown else str(error.detail)
-        return _document(request, Problem(error.status_code, "Not possible", detail))
+        response = answer(request, Problem(error.status_code, "Not possible", detail))
+        response.headers.update(error.headers or {})
+        return response
 
     @app.exception_handler(RequestValidationError)
     async def validation(request: Request, error: Any) -> Response:
         fields = [{"field": ".".join(map(str, e["loc"][1:])), "message": e["msg"]} for e in error.errors()]
-        first = fields[0]
-        return _document(
-            request, Problem(422, "Wrong parameter", f"{first['field']}: {first['message']}", errors=fields)
-        )
+        detail = f"{fields[0]['field']}: {fields[0]['message']}"
+        return answer(request, Problem(422, "Wrong parameter", detail, errors=fields))
+
+    @app.exception_handler(Exception)
+    async def bug(request: Request, error: Any) -> Response:
+        log.error("request_crashed", path=request.url.path, exc_info=error)
+        request_id = getattr(request.state, "request_id", "")
+        return answer(request, Problem(500, "A bug", f"This should not happen; it is logged as request {request_id}."))

@@ -1,127 +1,108 @@
 """What the gateway does to jobs: all of it by messages, in an order that survives a kill at any point.
 
 A submission first says in the job's record that it is under way (`seeding`, with a higher epoch), then tells every
-frontier partition, then sends the seeds, and only when Kafka has them all says that it is done. A gateway that dies
-in between finishes its own submissions of specification seeds when it comes back.
+frontier partition, then sends the seeds, and only when Kafka has them all says that it is done. What is cut off in
+between, by a kill or by Kafka being away, is finished by `heal`.
 """
 
 import re
-import time
 import uuid
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
 import msgspec
 
-from odradek.contracts import Fact, JobChanged, JobRecord, Progress, Reached, RetryAsked, Wanted, encode
-from odradek.kafka.packing import batch_for
-from odradek.kafka.producer import StageProducer
-from odradek.kafka.records import Send
-from odradek.kafka.view import View
+from odradek.contracts import JobRecord, Progress, Reached, RetryAsked, Wanted
 from odradek.settings import Settings
 from odradek.specification import JobSpecification
-from odradek.topics import FRONTIER, JOBS
-from odradek_api.core.problems import Problem, finished_for_good, no_such_job, wrong_fields
-from odradek_api.core.seeds import SeedJudge, SeedLine, Verdicts, of_specification
+from odradek.topics import FRONTIER
+from odradek_api.core.problems import Problem, finished_for_good, key_used_twice, wrong_fields
+from odradek_api.core.seeds import BadLine, SeedJudge, SeedLine, Verdict, Verdicts, of_specification
 from odradek_api.core.standing import Standing, reports_of
+from odradek_api.ports import Log, Newest
+from odradek_api.records import Locks, Records, now_ms
 
-SPEC_SEEDS = "specification"
 OVER = ("cancelled", "expired")
+SPECIFICATION, SEEDS, RETRY = "specification", "seeds", "retry"
+"""Kinds of submissions; one is named instance:kind:…"""
 
-
-def now_ms() -> int:
-    """The clock of the gateway, in milliseconds since 1970."""
-    return int(time.time() * 1000)
+Lines = Iterable[tuple[int, SeedLine | BadLine]]
 
 
 class Gateway:
     """Writes the topics `jobs` and `frontier`, and reads where jobs stand from views."""
 
     def __init__(
-        self,
-        settings: Settings,
-        producer: StageProducer,
-        jobs: View[JobRecord],
-        progress: View[Progress | Reached],
+        self, settings: Settings, log: Log, jobs: Newest[JobRecord], progress: Newest[Progress | Reached]
     ) -> None:
-        self._settings, self._producer = settings, producer
-        self._jobs, self._progress = jobs, progress
-        self._written: dict[str, JobRecord] = {}
+        self._settings, self._log, self._progress = settings, log, progress
+        self.records = Records(log, jobs)
+        self._under_way: set[str] = set()
+        self._keys = Locks()
 
-    def record(self, job: str) -> JobRecord:
-        """The newest record of a job, this gateway's own writes included.
+    def standing(self, job: str) -> Standing:
+        """Where a job stands now.
 
         Raises:
             Problem: 404.
         """
-        viewed, written = self._jobs.get(job), self._written.get(job)
-        newest = max((each for each in (viewed, written) if each is not None), key=lambda r: r.version, default=None)
-        if newest is None:
-            raise no_such_job(job)
-        return newest
-
-    def records(self) -> list[JobRecord]:
-        """All jobs, newest first."""
-        names = dict.fromkeys([job for job, _ in self._jobs.items()] + list(self._written))
-        return sorted((self.record(job) for job in names), key=lambda record: -record.created_at_ms)
-
-    def standing(self, job: str) -> Standing:
-        """Where a job stands now."""
-        reached = self._progress.get(job)
-        reports = reports_of(job, dict(self._progress.items()), self._producer.partitions(FRONTIER))
-        return Standing(self.record(job), reports, reached if isinstance(reached, Reached) else None)
+        record, reached = self.records.get(job), self._progress.get(job)
+        reports = reports_of(job, self._progress.get, self._log.partitions(FRONTIER))
+        return Standing(record, reports, reached if isinstance(reached, Reached) else None)
 
     async def submit(self, spec: JobSpecification, *, idempotency_key: str | None, owner: str | None) -> JobRecord:
         """A new job with its seeds in Kafka; the same idempotency key gives the same job.
 
         Raises:
-            Problem: 422 when a seed cannot be crawled; nothing was created then.
+            Problem: 422 when a seed cannot be crawled, or the key was used for other seeds; nothing was created then.
         """
-        known = self._with_key(idempotency_key, owner)
-        if known is not None:
-            return known
-        record = JobRecord(
-            job=_job_id(spec),
-            spec=spec.to_wire(),
-            seeding=(SPEC_SEEDS,) if spec.seeds else (),
-            created_at_ms=now_ms(),
-            changed_at_ms=now_ms(),
-            idempotency_key=idempotency_key,
-            owner=owner,
-        )
-        verdicts = Verdicts()
-        judge = SeedJudge(record, allow_private=self._settings.allow_private_networks)
-        facts = judge.judge_all(of_specification(spec), verdicts)
-        if verdicts.rejected:
-            raise wrong_fields(
-                [{"field": f"seeds.{each.line}", "message": each.sentence()} for each in verdicts.rejected]
-            )
-        await self._write(record)
-        await self._tell(record, spec=True)
-        await self._producer.send((), facts)
-        return await self._submitted(record, SPEC_SEEDS) if facts else record
+        if idempotency_key is None:
+            return await self._new(spec, None, owner)
+        async with self._keys.of(f"{owner}\0{idempotency_key}"):
+            known = self._with_key(idempotency_key, owner)
+            if known is None:
+                return await self._new(spec, idempotency_key, owner)
+            if known.spec.get("seeds") != spec.to_wire().get("seeds"):
+                raise key_used_twice(idempotency_key, known.job)
+            await self._heal(known)
+            return self.records.get(known.job)
 
-    async def add_seeds(self, job: str, chunks: AsyncIterator[Iterable[tuple[int, SeedLine | str]]]) -> Verdicts:
+    def refuse_over(self, job: str) -> None:
+        """Nothing for a job that can be worked on.
+
+        Raises:
+            Problem: 404; 409 for a job that was cancelled or has expired.
+        """
+        _open(self.records.get(job))
+
+    async def add_seeds(self, job: str, chunks: AsyncIterator[Lines]) -> Verdicts:
         """Stream seeds into a job; a finished one is open again.
 
         Raises:
             Problem: 404; 409 for a job that was cancelled or has expired.
         """
-        record = self.record(job)
-        if record.wanted in OVER:
-            raise finished_for_good(job, record.wanted)
-        submission = f"{self._settings.instance}:{uuid.uuid4().hex[:12]}"
-        record = await self._write(
-            msgspec.structs.replace(record, epoch=record.epoch + 1, seeding=(*record.seeding, submission))
-        )
-        await self._tell(record)
         verdicts = Verdicts()
-        judge = SeedJudge(record, allow_private=self._settings.allow_private_networks)
-        try:
-            async for chunk in chunks:
-                await self._producer.send((), judge.judge_all(chunk, verdicts))
-        finally:
-            await self._submitted(self.record(job), submission, seeded=verdicts.received > 0)
+        async for _ in self.judged_seeds(job, chunks, verdicts):
+            pass
         return verdicts
+
+    async def judged_seeds(
+        self, job: str, chunks: AsyncIterator[Lines], verdicts: Verdicts
+    ) -> AsyncIterator[Sequence[Verdict]]:
+        """As `add_seeds`, and the verdicts of every chunk once Kafka has the seeds taken from it."""
+        submission = self._submission(SEEDS)
+        self._under_way.add(submission)
+        try:
+            record = await self._begin(job, submission)
+            judge = SeedJudge(record, allow_private=self._settings.allow_private_networks)
+            try:
+                async for chunk in chunks:
+                    facts, told = judge.judge_all(chunk, verdicts)
+                    await self._log.send((), facts)
+                    yield told
+            finally:
+                await self._finish(job, submission, seeded=verdicts.received > 0)
+        finally:
+            self._under_way.discard(submission)
 
     async def want(self, job: str, wanted: Wanted) -> JobRecord:
         """Pause, resume, cancel or expire a job.
@@ -129,85 +110,137 @@ class Gateway:
         Raises:
             Problem: 404; 409 when the job is over.
         """
-        record = self.record(job)
-        if record.wanted in OVER and wanted != record.wanted:
-            raise finished_for_good(job, record.wanted)
+        record = self.records.get(job)
         if record.wanted == wanted:
+            if job in self.records.untold:
+                await self.records.tell_again(job)
             return record
-        record = await self._write(msgspec.structs.replace(record, wanted=wanted))
-        await self._tell(record)
-        return record
+        return await self.records.revise(job, lambda old: msgspec.structs.replace(_open(old), wanted=wanted))
 
-    async def change(self, job: str, spec: JobSpecification) -> JobRecord:
-        """Give a job another specification, live; its seeds stay what they were."""
-        record = self.record(job)
-        if record.wanted in OVER:
-            raise finished_for_good(job, record.wanted)
-        record = await self._write(msgspec.structs.replace(record, spec=spec.to_wire()))
-        await self._tell(record, spec=True)
-        return record
+    async def change(self, job: str, spec: Mapping[str, object]) -> JobRecord:
+        """Give a job another specification (as on the wire), live.
+
+        Raises:
+            Problem: 404; 409 when the job is over.
+        """
+        return await self.records.revise(
+            job, lambda old: msgspec.structs.replace(_open(old), spec=dict(spec)), spec=True
+        )
 
     async def retry_failed(self, job: str, reason: str | None) -> JobRecord:
-        """Open every failed URL of a job again, with the next try."""
-        record = self.record(job)
-        if record.wanted in OVER:
-            raise finished_for_good(job, record.wanted)
-        submission = f"{self._settings.instance}:retry"
-        record = await self._write(
-            msgspec.structs.replace(record, epoch=record.epoch + 1, seeding=(*record.seeding, submission))
-        )
-        await self._tell(record)
-        asked = RetryAsked(job=job, epoch=record.epoch, reason=reason, run=record.run, at_ms=now_ms())
-        await self._broadcast([asked])
-        return await self._submitted(record, submission, seeded=record.seeded)
+        """Open every failed URL of a job again, with the next try.
+
+        Raises:
+            Problem: 404; 409 when the job is over.
+        """
+        submission = self._submission(RETRY, reason or "")
+        self._under_way.add(submission)
+        try:
+            record = await self._begin(job, submission)
+            await self._ask_retries(record, reason)
+            return await self._finish(job, submission, seeded=record.seeded)
+        finally:
+            self._under_way.discard(submission)
 
     async def recover(self) -> None:
-        """Finish what this gateway had begun when it died."""
-        for record in self.records():
-            mine = [
-                each for each in record.seeding if each == SPEC_SEEDS or each.startswith(f"{self._settings.instance}:")
-            ]
-            if not mine:
+        """At start: tell again of every job that is not over, and finish what was cut off.
+
+        Raises:
+            InfrastructureAway: Kafka does not take it.
+        """
+        for record in self.records.all():
+            if record.wanted not in OVER:
+                await self.records.tell_again(record.job)
+        await self.heal()
+
+    async def heal(self) -> None:
+        """Finish submissions of this gateway that nobody works on, and tell what was not told.
+
+        Raises:
+            InfrastructureAway: Kafka is still away.
+        """
+        for job in self.records.untold:
+            await self.records.tell_again(job)
+        for record in self.records.all():
+            await self._heal(record)
+
+    async def _heal(self, record: JobRecord) -> None:
+        for submission in record.seeding:
+            instance, kind, detail = (*submission.split(":", 2), "", "")[:3]
+            if instance != self._settings.instance or submission in self._under_way:
                 continue
-            await self._tell(record, spec=True)
-            spec = JobSpecification.from_wire(record.spec)
-            judge = SeedJudge(record, allow_private=self._settings.allow_private_networks)
-            await self._producer.send((), judge.judge_all(of_specification(spec), Verdicts()))
-            left = tuple(each for each in record.seeding if each not in mine)
-            await self._write(msgspec.structs.replace(record, seeding=left, seeded=record.seeded or bool(spec.seeds)))
+            self._under_way.add(submission)
+            try:
+                if kind == SPECIFICATION:
+                    await self.records.tell_again(record.job)
+                    await self._send_own_seeds(record)
+                elif kind == RETRY:
+                    await self._ask_retries(record, detail.partition(":")[2] or None)
+                await self._finish(record.job, submission, seeded=record.seeded or kind != RETRY)
+            finally:
+                self._under_way.discard(submission)
 
-    def _with_key(self, idempotency_key: str | None, owner: str | None) -> JobRecord | None:
-        if idempotency_key is None:
-            return None
-        return next((r for r in self.records() if (r.idempotency_key, r.owner) == (idempotency_key, owner)), None)
-
-    async def _submitted(self, record: JobRecord, submission: str, *, seeded: bool = True) -> JobRecord:
-        left = tuple(each for each in record.seeding if each != submission)
-        return await self._write(msgspec.structs.replace(record, seeding=left, seeded=record.seeded or seeded))
-
-    async def _write(self, record: JobRecord) -> JobRecord:
-        known = self._written.get(record.job) or self._jobs.get(record.job)
-        version = known.version + 1 if known is not None else record.version
-        record = msgspec.structs.replace(record, version=version, changed_at_ms=now_ms())
-        await self._producer.send([Send(JOBS, record.job, encode(record))])
-        self._written[record.job] = record
-        return record
-
-    async def _tell(self, record: JobRecord, *, spec: bool = False) -> None:
-        fact = JobChanged(
-            job=record.job,
-            version=record.version,
-            epoch=record.epoch,
-            wanted=record.wanted,
-            spec={name: value for name, value in record.spec.items() if name != "seeds"} if spec else None,
-            run=record.run,
-            at_ms=record.changed_at_ms,
+    async def _new(self, spec: JobSpecification, idempotency_key: str | None, owner: str | None) -> JobRecord:
+        submission, at_ms = self._submission(SPECIFICATION), now_ms()
+        record = JobRecord(
+            job=_job_id(spec),
+            spec=spec.to_wire(),
+            seeding=(submission,) if spec.seeds else (),
+            created_at_ms=at_ms,
+            changed_at_ms=at_ms,
+            idempotency_key=idempotency_key,
+            owner=owner,
         )
-        await self._broadcast([fact])
+        verdicts = Verdicts()
+        judge = SeedJudge(record, allow_private=self._settings.allow_private_networks)
+        facts, _ = judge.judge_all(of_specification(spec), verdicts)
+        if verdicts.rejected:
+            raise wrong_fields(
+                [{"field": f"seeds.{each.line}", "message": each.sentence()} for each in verdicts.rejected]
+            )
+        self._under_way.add(submission)
+        try:
+            await self.records.create(record)
+            await self._log.send((), facts)
+            return await self._finish(record.job, submission) if facts else record
+        finally:
+            self._under_way.discard(submission)
 
-    async def _broadcast(self, facts: Sequence[Fact]) -> None:
-        partitions = range(self._producer.partitions(FRONTIER))
-        await self._producer.send([batch_for(partition, facts) for partition in partitions])
+    async def _send_own_seeds(self, record: JobRecord) -> None:
+        judge = SeedJudge(record, allow_private=self._settings.allow_private_networks)
+        facts, _ = judge.judge_all(of_specification(JobSpecification.from_wire(record.spec)), Verdicts())
+        await self._log.send((), facts)
+
+    async def _ask_retries(self, record: JobRecord, reason: str | None) -> None:
+        asked = RetryAsked(job=record.job, epoch=record.epoch, reason=reason, run=record.run, at_ms=now_ms())
+        await self.records.broadcast([asked])
+
+    async def _begin(self, job: str, submission: str) -> JobRecord:
+        def begun(old: JobRecord) -> JobRecord:
+            seeding = (*_open(old).seeding, submission)
+            return msgspec.structs.replace(old, epoch=old.epoch + 1, seeding=seeding)
+
+        return await self.records.revise(job, begun)
+
+    async def _finish(self, job: str, submission: str, *, seeded: bool = True) -> JobRecord:
+        def finished(old: JobRecord) -> JobRecord:
+            left = tuple(each for each in old.seeding if each != submission)
+            return msgspec.structs.replace(old, seeding=left, seeded=old.seeded or seeded)
+
+        return await self.records.revise(job, finished, told=False)
+
+    def _submission(self, kind: str, detail: str = "") -> str:
+        return f"{self._settings.instance}:{kind}:{uuid.uuid4().hex[:12]}:{detail}"
+
+    def _with_key(self, idempotency_key: str, owner: str | None) -> JobRecord | None:
+        wanted = (idempotency_key, owner)
+        return next((each for each in self.records.all() if (each.idempotency_key, each.owner) == wanted), None)
+
+
+def _open(record: JobRecord) -> JobRecord:
+    if record.wanted in OVER:
+        raise finished_for_good(record.job, record.wanted)
+    return record
 
 
 def _job_id(spec: JobSpecification) -> str:
@@ -217,18 +250,19 @@ def _job_id(spec: JobSpecification) -> str:
 
 
 def cursor_page(records: Sequence[JobRecord], cursor: str | None, limit: int) -> tuple[list[JobRecord], str | None]:
-    """One page of jobs; the cursor is the id of the last one shown, so that new jobs do not move it.
+    """One page of jobs, newest first; the cursor is time and id of the last one shown, so it outlives that job.
 
     Raises:
         Problem: 400 for a cursor that is none.
     """
-    start = 0
+    left = list(records)
     if cursor is not None:
-        places = [place for place, record in enumerate(records) if record.job == cursor]
-        if not places:
+        at_ms, _, job = cursor.partition(".")
+        if not at_ms.isdecimal() or not at_ms.isascii() or not job:
             raise Problem(
                 400, "No such cursor", f"The cursor {cursor!r} is not from this list; start again without it."
             )
-        start = places[0] + 1
-    page = list(records[start : start + limit])
-    return page, page[-1].job if start + limit < len(records) and page else None
+        last = (-int(at_ms), job)
+        left = [each for each in left if (-each.created_at_ms, each.job) > last]
+    page = left[:limit]
+    return page, f"{page[-1].created_at_ms}.{page[-1].job}" if len(left) > limit else None

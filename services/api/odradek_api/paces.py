@@ -32,7 +32,7 @@ class Paces:
     async def keep(self, gateway: Gateway) -> None:
         """Note readings until cancelled."""
         while True:
-            for record in gateway.records():
+            for record in gateway.records.all():
                 standing = gateway.standing(record.job)
                 if standing.state == "running":
                     ledger = standing.counters

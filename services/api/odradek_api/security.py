@@ -1,17 +1,25 @@
-"""Who may ask: keys where there are keys, and on loopback no web page of a browser."""
+"""Who may ask: keys where there are keys, and never a web page of a browser."""
 
 import hashlib
 import hmac
+import re
+import uuid
+from collections.abc import Mapping
 from ipaddress import ip_address
 
-from starlette.requests import Request
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from odradek.errors import UserError
 from odradek.settings import Settings
+from odradek_api.answering import document_response
 from odradek_api.core.problems import Problem
 
 SEED_TYPES = ("application/json", "text/plain", "application/x-ndjson", "text/csv")
-OPEN_PATHS = ("/health/live", "/health/ready")
+JSON_TYPES = ("application/json", "application/merge-patch+json")
+OPEN_PATHS = ("/health/live", "/health/ready", "/docs", "/openapi.json")
+_REQUEST_ID = re.compile(r"[\w.:/+=-]{1,128}\Z", re.ASCII)
+_KEY = re.compile(r"([\w.-]+):([0-9a-f]{64})\Z", re.ASCII)
 
 
 def is_loopback(host: str) -> bool:
@@ -19,15 +27,33 @@ def is_loopback(host: str) -> bool:
     try:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:
-        return host == "localhost"
+        return host.lower() == "localhost"
+
+
+def hashed(key: str) -> str:
+    """What is kept of a key; keys are 256 random bits, so a plain hash gives nothing away."""
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+def known_keys(entries: tuple[str, ...]) -> dict[str, str]:
+    """Names and hashes in ODRADEK_API_KEYS.
+
+    Raises:
+        UserError: an entry is not NAME:SHA-256.
+    """
+    matches = [_KEY.match(entry) for entry in entries]
+    if None in matches:
+        raise UserError("ODRADEK_API_KEYS is wrong: each entry is NAME:SHA-256; odradek keys new NAME prints one.")
+    return {match[1]: match[2] for match in matches if match is not None}
 
 
 def refuse_open_door(settings: Settings) -> None:
     """Keys before opening ports.
 
     Raises:
-        UserError: bound beyond loopback without keys.
+        UserError: bound beyond loopback without keys, or keys that cannot be read.
     """
+    known_keys(settings.api_keys)
     if not is_loopback(settings.api_host) and not settings.api_keys and not settings.insecure:
         raise UserError(
             f"The gateway will not bind {settings.api_host} without API keys; set ODRADEK_API_KEYS, bind 127.0.0.1, "
@@ -36,28 +62,52 @@ def refuse_open_door(settings: Settings) -> None:
 
 
 class Door:
-    """Checks every request before a route sees it."""
+    """Checks every request before a route sees it, and gives every answer the request's id."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._keys = dict(entry.split(":", 1) for entry in settings.api_keys if ":" in entry)
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app = app
+        self._keys = known_keys(settings.api_keys)
         self._loopback = is_loopback(settings.api_host)
 
-    def check(self, request: Request) -> str | None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        asked = headers.get("x-request-id") or ""
+        request_id = asked if _REQUEST_ID.match(asked) else uuid.uuid4().hex
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message)["X-Request-Id"] = request_id
+            await send(message)
+
+        state = scope.setdefault("state", {})
+        state["request_id"] = request_id
+        try:
+            state["owner"] = self.check(scope["method"], scope["path"], headers)
+        except Problem as problem:
+            await document_response(scope["path"], problem)(scope, receive, sending)
+            return
+        await self._app(scope, receive, sending)
+
+    def check(self, method: str, path: str, headers: Mapping[str, str]) -> str | None:
         """The name of the key that asks, or None where no keys exist.
 
         Raises:
-            Problem: 401 without a valid key, 403 for another Host or Origin on loopback, 415 for another body type.
+            Problem: 401 without a valid key, 403 for another Host or Origin, 415 for another body type.
         """
-        if request.url.path in OPEN_PATHS:
+        self._check_browser(headers)
+        if path in OPEN_PATHS:
             return None
-        if self._loopback:
-            self._check_browser(request)
-        if request.method in ("POST", "PUT", "PATCH") and int(request.headers.get("content-length") or 0) > 0:
-            self._check_type(request)
-        return self._owner(request.headers.get("x-api-key")) if self._keys else None
+        owner = self._owner(headers.get("x-api-key")) if self._keys else None
+        if method in ("POST", "PUT", "PATCH") and _has_body(headers):
+            _check_type(path, headers)
+        return owner
 
     def _owner(self, key: str | None) -> str:
-        digest = hashlib.sha256((key or "").encode()).hexdigest()
+        digest = hashed(key or "")
         owner = None
         for name, known in self._keys.items():
             if hmac.compare_digest(digest, known):
@@ -66,18 +116,22 @@ class Door:
             raise Problem(401, "Who is asking?", "Send a valid key in the header X-API-Key.")
         return owner
 
-    @staticmethod
-    def _check_browser(request: Request) -> None:
-        host = (request.headers.get("host") or "").rpartition(":")[0] or request.headers.get("host") or ""
-        if not is_loopback(host):
-            raise Problem(403, "Wrong host", f"This gateway answers to its loopback address, not to {host!r}.")
-        origin = request.headers.get("origin")
-        if origin is not None and origin.split("://", 1)[-1] != request.headers.get("host"):
+    def _check_browser(self, headers: Mapping[str, str]) -> None:
+        host = headers.get("host") or ""
+        name = host[: host.find("]") + 1] if host.startswith("[") else host.partition(":")[0]
+        if self._loopback and not is_loopback(name):
+            raise Problem(403, "Wrong host", f"This gateway answers to its loopback address, not to {name!r}.")
+        origin = headers.get("origin")
+        if origin is not None and origin.partition("://")[2].lower() != host.lower():
             raise Problem(403, "Wrong origin", f"Pages of {origin} may not talk to this gateway.")
 
-    @staticmethod
-    def _check_type(request: Request) -> None:
-        kind = (request.headers.get("content-type") or "").partition(";")[0].strip().lower()
-        allowed = SEED_TYPES if request.url.path.endswith("/seeds") else ("application/json",)
-        if kind not in allowed:
-            raise Problem(415, "Unknown body type", f"Send {' or '.join(allowed)}, not {kind or 'an untyped body'}.")
+
+def _has_body(headers: Mapping[str, str]) -> bool:
+    return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+
+
+def _check_type(path: str, headers: Mapping[str, str]) -> None:
+    kind = (headers.get("content-type") or "").partition(";")[0].strip().lower()
+    allowed = SEED_TYPES if path.endswith("/seeds") else JSON_TYPES
+    if kind not in allowed:
+        raise Problem(415, "Unknown body type", f"Send {' or '.join(allowed)}, not {kind or 'an untyped body'}.")

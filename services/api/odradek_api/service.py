@@ -1,83 +1,134 @@
-"""Composition root of the gateway: views, producer, readers, and uvicorn around the application."""
+"""Composition root of the gateway: views, producer, stores, and uvicorn around the application."""
 
 import asyncio
 from contextlib import AbstractContextManager, nullcontext
 
+import structlog
 import uvicorn
 
-from odradek.contracts import JobRecord, Progress, Reached, decode
-from odradek.errors import UserError
+from odradek.contracts import HostReport, JobRecord, Progress, Reached, decode
+from odradek.errors import InfrastructureAway, UserError
+from odradek.kafka.ends import Ends
 from odradek.kafka.producer import StageProducer
 from odradek.kafka.view import View
 from odradek.runtime.lifecycle import run_until_stopped
 from odradek.settings import Settings
-from odradek.topics import JOBS, PROGRESS
+from odradek.stores import connect_documents, connect_search
+from odradek.topics import FRONTIER, HOSTS, JOBS, PROGRESS
 from odradek_api.app import create_app
+from odradek_api.asking import Asker
 from odradek_api.core.standing import parse_progress
 from odradek_api.gateway import Gateway
+from odradek_api.hosts import Hosts
+from odradek_api.inquiring import Inquiry
+from odradek_api.paces import Paces
+from odradek_api.parts import Parts
+from odradek_api.purging import Pipeline, Purge
 from odradek_api.reading import Reader
+from odradek_api.replaying import Replay
 from odradek_api.security import refuse_open_door
+
+HEAL_EVERY_S = 5.0
+log = structlog.get_logger()
 
 
 def main(settings: Settings) -> int:
     """Serve the REST API until SIGTERM; returns the exit code."""
     refuse_open_door(settings)
-    return run_until_stopped(lambda stop: _serve(settings, stop))
+    return run_until_stopped(lambda stop: _Service(settings).serve(stop))
 
 
-async def _serve(settings: Settings, stop: asyncio.Event) -> None:
-    producer = StageProducer(settings)
-    jobs: View[JobRecord] = View(settings, JOBS, lambda _, value: decode(JobRecord, value))
-    progress: View[Progress | Reached] = View(settings, PROGRESS, parse_progress)
-    gateway = Gateway(settings, producer, jobs, progress)
-    reader = Reader(settings)
-    recovered = asyncio.Event()
+class _Service:
+    """Everything that lives as long as the process."""
 
-    def ready() -> str | None:
-        if not (jobs.ready and progress.ready):
-            return "reading the topics jobs and progress"
-        return None if recovered.is_set() else "finishing submissions that were cut off"
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._producer = StageProducer(settings)
+        self._jobs: View[JobRecord] = View(settings, JOBS, lambda _, value: decode(JobRecord, value))
+        self._progress: View[Progress | Reached] = View(settings, PROGRESS, parse_progress)
+        self._hosts: View[HostReport] = View(settings, HOSTS, lambda _, value: decode(HostReport, value))
+        self._asker = Asker(settings, self._producer)
+        self._reader = Reader(connect_documents(settings), connect_search(settings))
+        self._ends = Ends(settings)
+        self._gateway = Gateway(settings, self._producer, self._jobs, self._progress)
+        self._recovered = asyncio.Event()
 
-    server = _Server(
-        uvicorn.Config(
-            create_app(settings, gateway, reader, ready),
-            host=settings.api_host,
-            port=settings.api_port,
-            log_config=None,
-            access_log=False,
-            timeout_graceful_shutdown=5,
+    async def serve(self, stop: asyncio.Event) -> None:
+        """Until `stop`."""
+        server = _Server(
+            uvicorn.Config(
+                create_app(self._parts()),
+                host=self._settings.api_host,
+                port=self._settings.api_port,
+                log_config=None,
+                access_log=False,
+                timeout_graceful_shutdown=5,
+            )
         )
-    )
-    jobs.start()
-    progress.start()
-    recovering = asyncio.create_task(_recover(gateway, jobs, progress, recovered))
-    serving = asyncio.create_task(server.serve())
-    await asyncio.wait({serving, asyncio.ensure_future(stop.wait())}, return_when=asyncio.FIRST_COMPLETED)
-    server.should_exit = True
-    try:
-        await serving
-    except SystemExit:
-        raise UserError(
-            f"The gateway cannot bind {settings.api_host}:{settings.api_port}; the port is in use. "
-            "Choose another with --port or ODRADEK_API_PORT.",
-            exit_code=1,
-        ) from None
-    finally:
-        recovering.cancel()
-        jobs.stop()
-        progress.stop()
-        reader.close()
-        producer.close()
+        self._asker.start()
+        for view in (self._jobs, self._progress, self._hosts):
+            view.start()
+        healing = asyncio.create_task(self._heal())
+        serving = asyncio.create_task(server.serve())
+        await asyncio.wait({serving, healing, asyncio.ensure_future(stop.wait())}, return_when=asyncio.FIRST_COMPLETED)
+        server.should_exit = True
+        try:
+            await serving
+            if healing.done():
+                healing.result()
+        except SystemExit:
+            raise UserError(
+                f"The gateway cannot bind {self._settings.api_host}:{self._settings.api_port}; the port is in use. "
+                "Choose another with --port or ODRADEK_API_PORT.",
+                exit_code=1,
+            ) from None
+        finally:
+            healing.cancel()
+            self._close()
 
+    def _parts(self) -> Parts:
+        settings, producer, gateway = self._settings, self._producer, self._gateway
+        return Parts(
+            settings=settings,
+            gateway=gateway,
+            paces=Paces(),
+            results=self._reader,
+            hosts=Hosts(producer, self._hosts),
+            inquiry=Inquiry(settings, producer, self._asker),
+            replay=Replay(settings, producer, self._reader),
+            purge=Purge(gateway, self._reader, Pipeline(self._ends)),
+            ready=self._ready,
+        )
 
-async def _recover(
-    gateway: Gateway, jobs: View[JobRecord], progress: View[Progress | Reached], recovered: asyncio.Event
-) -> None:
-    for view in (jobs, progress):
-        while not await asyncio.to_thread(view.wait_ready, 1.0):
-            pass
-    await gateway.recover()
-    recovered.set()
+    def _ready(self) -> str | None:
+        if not (self._jobs.ready and self._progress.ready):
+            return "reading the topics jobs and progress"
+        return None if self._recovered.is_set() else "finishing submissions that were cut off"
+
+    async def _heal(self) -> None:
+        """Once the views are read, finish what was cut off, and again whatever is cut off later."""
+        for view in (self._jobs, self._progress):
+            while not await asyncio.to_thread(view.wait_ready, 1.0):
+                pass
+        while True:
+            try:
+                if self._recovered.is_set():
+                    await self._gateway.heal()
+                else:
+                    await asyncio.to_thread(self._producer.partitions, FRONTIER)
+                    await self._gateway.recover()
+                    self._recovered.set()
+            except InfrastructureAway as error:
+                log.warning("healing_waits_for_kafka", error=str(error))
+            await asyncio.sleep(HEAL_EVERY_S)
+
+    def _close(self) -> None:
+        self._asker.stop()
+        for view in (self._jobs, self._progress, self._hosts):
+            view.stop()
+        self._reader.close()
+        self._ends.close()
+        self._producer.close()
 
 
 class _Server(uvicorn.Server):

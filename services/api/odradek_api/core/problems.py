@@ -33,3 +33,15 @@ def wrong_fields(fields: list[dict[str, str]]) -> Problem:
     """422 that names every wrong field."""
     first = fields[0]
     return Problem(422, "Not a valid job", f"{first['field']}: {first['message']}", errors=fields)
+
+
+def key_used_twice(key: str, job: str) -> Problem:
+    """422 for an idempotency key that came with other seeds before."""
+    return Problem(
+        422, "Key used twice", f"The Idempotency-Key {key!r} made job {job!r} of other seeds; choose another key."
+    )
+
+
+def silent(what: str) -> Problem:
+    """503 when nobody who could know answers."""
+    return Problem(503, "No answer", f"No scheduler answered within 2 s {what}; is one running? odradek doctor tells.")

@@ -1,6 +1,13 @@
 """Questions about crawl events as Elasticsearch queries."""
 
+import base64
+import binascii
+import re
 from typing import Any
+
+import msgspec
+
+from odradek_api.core.problems import Problem
 
 FIELDS = {
     "job": "odradek.job_id",
@@ -11,22 +18,103 @@ FIELDS = {
     "action": "event.action",
     "fingerprint": "odradek.fingerprint",
 }
+FACETS = ("outcome", "status", "host", "reason", "action")
+FACET_VALUES = 20
+NEWEST_FIRST: list[dict[str, Any]] = [{"@timestamp": {"order": "desc"}}, {"event.id": {"order": "desc"}}]
+"""The second sorts events of the same millisecond, so that a cursor has one place."""
+
+_AGO = re.compile(r"(\d{1,9})(s|m|h|d)\Z", re.ASCII)
+_UNIT_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?\Z", re.ASCII)
 
 
 def events_query(
+    now_ms: int,
     *,
     q: str | None = None,
     since: str | None = None,
     until: str | None = None,
     **filters: str | int | None,
 ) -> dict[str, Any]:
-    """All given filters must hold; `q` is Lucene's query_string."""
+    """All given filters must hold; `q` is Lucene's query_string; instants are ISO 8601, or 15m for 15 minutes ago.
+
+    Raises:
+        Problem: 422 for an instant that is none.
+    """
     clauses: list[dict[str, Any]] = [
         {"term": {FIELDS[name]: value}} for name, value in filters.items() if value is not None
     ]
-    if since is not None or until is not None:
-        bounds = {name: value for name, value in (("gte", since), ("lte", until)) if value is not None}
+    bounds = {
+        bound: _instant(name, text, now_ms)
+        for name, bound, text in (("since", "gte", since), ("until", "lte", until))
+        if text is not None
+    }
+    if bounds:
         clauses.append({"range": {"@timestamp": bounds}})
     if q:
         clauses.append({"query_string": {"query": q}})
     return {"bool": {"filter": clauses}} if clauses else {"match_all": {}}
+
+
+def _instant(name: str, text: str, now_ms: int) -> str | int:
+    ago = _AGO.match(text)
+    if ago is not None:
+        return max(0, now_ms - int(ago[1]) * _UNIT_MS[ago[2]])
+    if not _INSTANT.match(text):
+        message = f"{text!r} is no instant; write 2026-01-31T12:00:00Z, or 15m for 15 minutes ago"
+        raise Problem(422, "Wrong parameter", f"{name}: {message}", errors=[{"field": name, "message": message}])
+    return text.replace(" ", "T")
+
+
+def events_body(query: dict[str, Any], limit: int, after: list[Any] | None) -> dict[str, Any]:
+    """A search for one page of events."""
+    body = {"query": query, "size": limit, "sort": NEWEST_FIRST, "track_total_hits": True}
+    return body if after is None else body | {"search_after": after}
+
+
+def facets_body(query: dict[str, Any], interval: str) -> dict[str, Any]:
+    """A search for counts alone: by outcome, status, host, reason, action, and over time."""
+    counts: dict[str, Any] = {name: {"terms": {"field": FIELDS[name], "size": FACET_VALUES}} for name in FACETS}
+    counts["time"] = {"date_histogram": {"field": "@timestamp", "fixed_interval": interval, "min_doc_count": 1}}
+    return {"query": query, "size": 0, "track_total_hits": True, "aggs": counts}
+
+
+def facets_of(answer: dict[str, Any]) -> dict[str, Any]:
+    """{total, outcome: [{value, count}], …, time: [{at, count}]} of such a search."""
+    found = answer.get("aggregations") or {}
+    facets: dict[str, Any] = {
+        name: [
+            {"value": bucket["key"], "count": bucket["doc_count"]}
+            for bucket in (found.get(name) or {}).get("buckets", [])
+        ]
+        for name in FACETS
+    }
+    times = (found.get("time") or {}).get("buckets", [])
+    facets["time"] = [
+        {"at": bucket.get("key_as_string") or bucket["key"], "count": bucket["doc_count"]} for bucket in times
+    ]
+    return {"total": answer["hits"]["total"]["value"]} | facets
+
+
+def cursor_of(after: list[Any] | None) -> str | None:
+    """The place behind a page of events, as text."""
+    if after is None:
+        return None
+    return base64.urlsafe_b64encode(msgspec.json.encode(after)).decode().rstrip("=")
+
+
+def after_cursor(cursor: str | None) -> list[Any] | None:
+    """The place in a cursor.
+
+    Raises:
+        Problem: 400 for a cursor that is none.
+    """
+    if cursor is None:
+        return None
+    try:
+        place = msgspec.json.decode(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except (ValueError, binascii.Error, msgspec.DecodeError):
+        place = None
+    if not isinstance(place, list) or len(place) != len(NEWEST_FIRST) or any(isinstance(p, list | dict) for p in place):
+        raise Problem(400, "No such cursor", f"The cursor {cursor!r} is not from this list; start again without it.")
+    return place

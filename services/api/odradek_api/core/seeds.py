@@ -1,10 +1,8 @@
 """Seeds in and verdicts out: each line becomes a fact for the frontier, or a reason why not."""
 
-import csv
-import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -16,6 +14,7 @@ from odradek.specification import JobSpecification
 from odradek.urls import identify
 
 REJECTIONS_SHOWN = 1000
+URL_SHOWN = 2083
 EXPLANATIONS = {
     "scheme": "only http and https are crawled",
     "malformed": "this is not a URL, or it carries user:password",
@@ -36,17 +35,29 @@ class SeedLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     meta: dict[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Rejection:
-    """A seed that was not taken; lines count from 1."""
+class BadLine(msgspec.Struct, frozen=True):
+    """A line that is no seed, and why."""
+
+    text: str
+    reason: str = "malformed"
+
+
+class Verdict(NamedTuple):
+    """What became of one line; lines count from 1."""
 
     line: int
     url: str
-    reason: str
+    reason: str | None
+    """Of the refusal; None: taken."""
 
     def sentence(self) -> str:
         """For a person."""
-        return f"{self.url}: {EXPLANATIONS.get(self.reason, self.reason)}"
+        return f"{self.url}: {EXPLANATIONS.get(self.reason or '', self.reason)}"
+
+    def shown(self) -> dict[str, Any]:
+        """A line of the streamed answer."""
+        taken = {"line": self.line, "url": self.url, "verdict": "received"}
+        return taken if self.reason is None else taken | {"verdict": "rejected", "reason": self.reason}
 
 
 @dataclass(slots=True)
@@ -56,14 +67,17 @@ class Verdicts:
     received: int = 0
     """Seeds taken."""
     rejected_total: int = 0
-    rejected: list[Rejection] = field(default_factory=list)
+    rejected: list[Verdict] = field(default_factory=list)
     """The first 1,000."""
 
-    def refuse(self, rejection: Rejection) -> None:
-        """Count a rejection, and keep it while there is room."""
+    def note(self, verdict: Verdict) -> None:
+        """Count a verdict, and keep a rejection while there is room."""
+        if verdict.reason is None:
+            self.received += 1
+            return
         self.rejected_total += 1
         if len(self.rejected) < REJECTIONS_SHOWN:
-            self.rejected.append(rejection)
+            self.rejected.append(verdict)
 
     def answer(self) -> dict[str, Any]:
         """The body of a 202."""
@@ -76,7 +90,7 @@ class SeedJudge:
 
     def __init__(self, record: JobRecord, *, allow_private: bool) -> None:
         self._record = record
-        self._spec = JobSpecification.from_wire(record.spec)
+        self._spec = JobSpecification.from_wire({**record.spec, "seeds": []})
         self._rules = self._spec.scope.url_rules
         self._scope = Scope(self._spec)
         self._allow_private = allow_private
@@ -109,39 +123,22 @@ class SeedJudge:
         )
         return ToFrontier(found.key, fact)
 
-    def judge_all(self, seeds: Iterable[tuple[int, SeedLine | str]], verdicts: Verdicts) -> list[ToFrontier]:
-        """Facts of those taken; the others are counted. A str in place of a seed is a line that is none."""
-        facts = []
+    def judge_all(
+        self, seeds: Iterable[tuple[int, SeedLine | BadLine]], verdicts: Verdicts
+    ) -> tuple[list[ToFrontier], list[Verdict]]:
+        """Facts of those taken, and what became of each."""
+        facts: list[ToFrontier] = []
+        told: list[Verdict] = []
         for line, seed in seeds:
-            judged = "malformed" if isinstance(seed, str) else self.judge(seed)
-            if isinstance(judged, str):
-                verdicts.refuse(Rejection(line, seed if isinstance(seed, str) else seed.url, judged))
-            else:
-                verdicts.received += 1
+            judged = seed.reason if isinstance(seed, BadLine) else self.judge(seed)
+            url = seed.text if isinstance(seed, BadLine) else seed.url
+            reason = judged if isinstance(judged, str) else None
+            verdict = Verdict(line, url if reason is None else url[:URL_SHOWN], reason)
+            if not isinstance(judged, str):
                 facts.append(judged)
-        return facts
-
-
-def read_lines(lines: Iterable[str], content_type: str, first_line: int = 1) -> Iterator[tuple[int, SeedLine | str]]:
-    """Seeds of text (one URL a line), NDJSON or CSV (url first, or a header row) with their line numbers."""
-    for number, line in enumerate(lines, first_line):
-        text = line.strip().lstrip("\ufeff")
-        if not text or text.startswith("#"):
-            continue
-        if content_type == "application/x-ndjson":
-            yield number, _from_json(text)
-        elif content_type == "text/csv":
-            row = next(csv.reader(io.StringIO(text)), [])
-            if row and row[0].strip().lower() != "url":
-                yield number, SeedLine(url=row[0].strip())
-        else:
-            yield number, SeedLine(url=text)
-
-
-def from_values(values: list[Any]) -> Iterator[tuple[int, SeedLine | str]]:
-    """Seeds of a JSON list: strings, or objects with url, priority, depth, meta."""
-    for number, value in enumerate(values, 1):
-        yield number, _from_value(value)
+            verdicts.note(verdict)
+            told.append(verdict)
+        return facts, told
 
 
 def of_specification(spec: JobSpecification) -> Iterator[tuple[int, SeedLine]]:
@@ -150,17 +147,17 @@ def of_specification(spec: JobSpecification) -> Iterator[tuple[int, SeedLine]]:
         yield number, SeedLine(seed.url, seed.priority, seed.depth, seed.meta)
 
 
-def _from_json(text: str) -> SeedLine | str:
-    try:
-        return _from_value(msgspec.json.decode(text))
-    except msgspec.DecodeError:
-        return text[:2083]
+def from_values(values: list[Any]) -> Iterator[tuple[int, SeedLine | BadLine]]:
+    """Seeds of a JSON list: strings, or objects with url, priority, depth, meta."""
+    for number, value in enumerate(values, 1):
+        yield number, from_value(value)
 
 
-def _from_value(value: Any) -> SeedLine | str:
+def from_value(value: Any) -> SeedLine | BadLine:
+    """A seed of JSON: a URL, or an object."""
     if isinstance(value, str):
         return SeedLine(value)
     try:
         return msgspec.convert(value, SeedLine)
     except msgspec.ValidationError:
-        return str(value)[:2083]
+        return BadLine(str(value)[:URL_SHOWN])

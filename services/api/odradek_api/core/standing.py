@@ -1,7 +1,7 @@
 """Where a job stands: the sum of its partitions' reports. O(partitions) at any backlog."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -71,6 +71,21 @@ def recounted(reports: Iterable[Progress]) -> Counters:
     return msgspec.structs.replace(Counters(), **sums)
 
 
+def with_recounts(standing: Standing, counts: Mapping[int, Recount]) -> Standing:
+    """The same standing, each partition with its newest count; one that reports nothing must have counted nothing."""
+    known = {report.partition: report for report in standing.reports}
+    record = standing.record
+    reports = tuple(
+        msgspec.structs.replace(
+            known.get(partition)
+            or Progress(job=record.job, partition=partition, offset=0, epoch=record.epoch, counters=Counters()),
+            recount=count,
+        )
+        for partition, count in sorted(counts.items())
+    )
+    return replace(standing, reports=reports)
+
+
 def balanced(reports: Iterable[Progress]) -> bool:
     """Both equations hold and both counts agree, in every partition."""
     return all(_equations(report.counters) and _agrees(report.counters, report.recount) for report in reports)
@@ -125,7 +140,7 @@ def parse_progress(key: str, value: bytes) -> Progress | Reached:
     return msgspec.json.decode(value, type=Progress if ":" in key else Reached)
 
 
-def reports_of(job: str, progress: Mapping[str, Progress | Reached], partitions: int) -> tuple[Progress, ...]:
+def reports_of(job: str, progress: Callable[[str], Progress | Reached | None], partitions: int) -> tuple[Progress, ...]:
     """The newest report of every partition that has one."""
-    found = (progress.get(f"{job}:{partition}") for partition in range(partitions))
+    found = (progress(f"{job}:{partition}") for partition in range(partitions))
     return tuple(report for report in found if isinstance(report, Progress))

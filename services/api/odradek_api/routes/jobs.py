@@ -1,176 +1,179 @@
-"""Jobs: submit, list, look at, control."""
+"""Jobs: submit, list, look at, control, purge."""
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterable
+import time
+from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Header, Query, Request
-from pydantic import ValidationError
+from fastapi import APIRouter, Header, Path, Query, Request
 from starlette.responses import JSONResponse, StreamingResponse
 
-from odradek.contracts import JobRecord
-from odradek.specification import JobSpecification, problems
-from odradek_api.core.problems import Problem, wrong_fields
-from odradek_api.core.seeds import SeedLine, from_values, read_lines
+from odradek.contracts import JobRecord, JobState, Wanted
+from odradek.specification import redacted
+from odradek_api import models
+from odradek_api.bodies import json_body, specification
+from odradek_api.core.patching import changed_specification
+from odradek_api.core.problems import Problem
 from odradek_api.core.standing import audit, summary
-from odradek_api.gateway import Gateway, cursor_page
-from odradek_api.paces import Paces
+from odradek_api.gateway import cursor_page
+from odradek_api.openapi import JOB_BODY, PATCH_BODY, errors
+from odradek_api.parts import Parts, parts
 
-CHUNK_LINES = 5000
-MAX_JSON_BYTES = 32 * 1024 * 1024
 FINAL_STATES = ("complete", "failed", "cancelled", "expired")
+LOOK_EVERY_S = 0.5
+KEEP_ALIVE_S = 15.0
+
+JobId = Annotated[str, Path(alias="job", description="Id of the job.", examples=["books-1f2e3d4c"])]
+Cursor = Annotated[str | None, Query(description="`next_cursor` of the page before.")]
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
 
-def gateway(request: Request) -> Gateway:
-    """The gateway of this process."""
-    found: Gateway = request.app.state.gateway
-    return found
-
-
-def _shown(request: Request, record: JobRecord) -> dict[str, Any]:
-    standing = gateway(request).standing(record.job)
-    paces: Paces = request.app.state.paces
-    spec = JobSpecification.from_wire(record.spec)
+def shown(given: Parts, record: JobRecord) -> dict[str, Any]:
+    """A job as answers show it; costs the same at any backlog, and for any number of seeds in its specification."""
+    standing = given.gateway.standing(record.job)
     return summary(standing) | {
-        "name": spec.name,
+        "name": record.spec.get("name"),
         "run": record.run,
         "version": record.version,
         "pending": standing.counters.pending,
         "in_flight": standing.in_flight,
         "created_at_ms": record.created_at_ms,
         "reached_at_ms": standing.reached.at_ms if standing.reached is not None else None,
-        "max_pages": spec.scope.max_pages,
-        **paces.of(record.job, standing),
+        "max_pages": (record.spec.get("scope") or {}).get("max_pages"),
+        **given.paces.of(record.job, standing),
     }
 
 
-async def _body(request: Request) -> Any:
-    raw = await request.body()
-    if len(raw) > MAX_JSON_BYTES:
-        raise Problem(413, "Too large", "A JSON body may have 32 MiB; stream longer seed lists as text/plain.")
-    try:
-        return json.loads(raw)
-    except ValueError as error:
-        raise Problem(400, "Not JSON", f"The body is not JSON: {error}.") from None
+@router.post(
+    "", status_code=201, response_model=models.Job, openapi_extra=JOB_BODY, responses=errors(400, 413, 415, 422)
+)
+async def submit(
+    request: Request,
+    idempotency_key: Annotated[
+        str | None, Header(max_length=200, description="The same key again gives the same job, and adds nothing.")
+    ] = None,
+) -> JSONResponse:
+    """Submit a job: a specification with seeds, or without (add them later).
+
+    The answer names its id; its seeds are in Kafka when it arrives. A seed that cannot be crawled refuses the whole.
+    """
+    given = parts(request)
+    spec = specification(await json_body(request))
+    record = await given.gateway.submit(spec, idempotency_key=idempotency_key, owner=request.state.owner)
+    return JSONResponse(shown(given, record), 201, headers={"Location": f"/v1/jobs/{record.job}"})
 
 
-def _specification(values: Any) -> JobSpecification:
-    try:
-        return JobSpecification.model_validate(values)
-    except ValidationError as error:
-        raise wrong_fields(problems(error)) from None
-
-
-@router.post("", status_code=201)
-async def submit(request: Request, idempotency_key: Annotated[str | None, Header()] = None) -> JSONResponse:
-    """Submit a job. The answer names its id; the crawl has begun when it arrives."""
-    spec = _specification(await _body(request))
-    record = await gateway(request).submit(spec, idempotency_key=idempotency_key, owner=request.state.owner)
-    return JSONResponse(_shown(request, record), 201, headers={"Location": f"/v1/jobs/{record.job}"})
-
-
-@router.get("")
+@router.get("", response_model=models.Jobs, responses=errors(400, 422))
 async def jobs(
     request: Request,
-    state: str | None = None,
-    cursor: str | None = None,
+    state: Annotated[JobState | None, Query(description="Only jobs in this state.")] = None,
+    cursor: Cursor = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> dict[str, Any]:
-    """All jobs, newest first; `state` filters."""
-    records = gateway(request).records()
+    """All jobs, newest first. A cursor stays valid while jobs come and go."""
+    given = parts(request)
+    records = given.gateway.records.all()
     if state is not None:
-        records = [each for each in records if gateway(request).standing(each.job).state == state]
+        records = [each for each in records if given.gateway.standing(each.job).state == state]
     page, following = cursor_page(records, cursor, limit)
-    return {"data": [_shown(request, record) for record in page], "next_cursor": following}
+    return {"data": [shown(given, record) for record in page], "next_cursor": following}
 
 
-@router.get("/{job}")
-async def job_standing(request: Request, job: str) -> dict[str, Any]:
-    """State, counters, pace and what limits it; answered from counters, whatever the backlog."""
-    return _shown(request, gateway(request).record(job))
+@router.get("/{job}", response_model=models.Job, responses=errors(404))
+async def job_standing(request: Request, job: JobId) -> dict[str, Any]:
+    """State, counters, pace and what limits it."""
+    given = parts(request)
+    return shown(given, given.gateway.records.get(job))
 
 
-@router.patch("/{job}")
-async def change(request: Request, job: str) -> dict[str, Any]:
-    """Change fields of the specification while the job runs; unknown fields are refused by name."""
-    record = gateway(request).record(job)
-    spec = _specification(_merged(record.spec, await _body(request)))
-    return _shown(request, await gateway(request).change(job, spec))
+@router.get("/{job}/specification", responses=errors(404))
+async def job_specification(request: Request, job: JobId) -> dict[str, Any]:
+    """What was asked for, as far as it differs from the defaults; secrets are blotted out."""
+    return redacted(parts(request).gateway.records.get(job).spec)
 
 
-def _merged(old: Any, new: Any) -> Any:
-    if isinstance(old, dict) and isinstance(new, dict):
-        return old | {name: _merged(old.get(name), value) for name, value in new.items()}
-    return new
+@router.patch(
+    "/{job}", response_model=models.Job, openapi_extra=PATCH_BODY, responses=errors(400, 404, 409, 413, 415, 422)
+)
+async def change(request: Request, job: JobId) -> dict[str, Any]:
+    """Change the specification while the job runs: a JSON merge patch (null: back to the default).
+
+    Limits, pace, scope and rules can be changed; seeds and what makes a URL's identity cannot.
+    """
+    given = parts(request)
+    record = given.gateway.records.get(job)
+    wanted = specification(changed_specification(record.spec, await json_body(request)))
+    return shown(given, await given.gateway.change(job, wanted.to_wire()))
 
 
-@router.post("/{job}/{action}")
+@router.delete("/{job}", response_model=models.Purged, responses=errors(404) | {202: {"model": models.Purged}})
+async def purge(request: Request, job: JobId) -> JSONResponse:
+    """Cancel a job, delete its items and dead letters, and forget it. Crawl events stay until they are too old.
+
+    202 when its last fetches are still on their way after 20 s: it is cancelled; ask again.
+    """
+    deleted = await parts(request).purge.purge(job)
+    answer = {"job_id": job, "purged": deleted is not None, "items_deleted": deleted or 0}
+    return JSONResponse(answer, 202 if deleted is None else 200)
+
+
+@router.post("/{job}/{action}", response_model=models.Job, responses=errors(404, 409, 422))
 async def control(
-    request: Request, job: str, action: Literal["pause", "resume", "cancel", "retry-failed"], reason: str | None = None
+    request: Request,
+    job: JobId,
+    action: Literal["pause", "resume", "cancel", "retry-failed"],
+    reason: Annotated[str | None, Query(description="Of retry-failed: only URLs that failed with it.")] = None,
 ) -> dict[str, Any]:
-    """Pause (nothing new within a second), resume, cancel, or open all failed URLs again."""
+    """Pause (nothing new within a second), resume, cancel for good, or open all failed URLs again."""
+    given = parts(request)
     if action == "retry-failed":
-        return _shown(request, await gateway(request).retry_failed(job, reason))
-    wanted = {"pause": "paused", "resume": "running", "cancel": "cancelled"}
-    return _shown(request, await gateway(request).want(job, wanted[action]))  # type: ignore[arg-type]  # its values
+        return shown(given, await given.gateway.retry_failed(job, reason))
+    wanted: dict[str, Wanted] = {"pause": "paused", "resume": "running", "cancel": "cancelled"}
+    return shown(given, await given.gateway.want(job, wanted[action]))
 
 
-@router.get("/{job}/audit")
-async def ledger(request: Request, job: str) -> dict[str, Any]:
+@router.get("/{job}/audit", response_model=models.Audit, responses=errors(404, 422, 503))
+async def ledger(
+    request: Request,
+    job: JobId,
+    recount: Annotated[bool, Query(description="Count afresh now, by going through every URL.")] = False,  # noqa: FBT002  (a query)
+) -> dict[str, Any]:
     """The ledger with both sums and the independent count: is every URL accounted for?"""
-    return audit(gateway(request).standing(job))
+    given = parts(request)
+    standing = given.gateway.standing(job)
+    return audit(await given.inquiry.recounted(standing) if recount else standing)
 
 
-@router.get("/{job}/events")
-async def events(request: Request, job: str) -> StreamingResponse:
-    """Server-Sent Events: the job's standing whenever it changes, until it is over."""
-    gateway(request).record(job)
-
-    async def stream() -> AsyncIterator[str]:
-        last = None
-        while not await request.is_disconnected():
-            shown = _shown(request, gateway(request).record(job))
-            if shown != last:
-                last = shown
-                yield f"event: progress\ndata: {json.dumps(shown)}\n\n"
-            if shown["state"] in FINAL_STATES:
-                yield f"event: end\ndata: {json.dumps({'state': shown['state']})}\n\n"
-                return
-            await asyncio.sleep(0.5)
-
-    return StreamingResponse(stream(), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+@router.get(
+    "/{job}/events",
+    response_class=StreamingResponse,
+    responses=errors(404) | {200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+)
+async def events(request: Request, job: JobId) -> StreamingResponse:
+    """Server-Sent Events: `progress` with the job's standing whenever it changes, `end` when it is over."""
+    given = parts(request)
+    given.gateway.records.get(job)
+    stream = _events(request, given, job)
+    return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 
-seeds_router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
-
-
-@seeds_router.post("/{job}/seeds", status_code=202)
-async def seeds(request: Request, job: str) -> JSONResponse:
-    """Add seeds: a JSON list, or streamed as text (one a line), NDJSON or CSV; lines are counted from 1."""
-    kind = (request.headers.get("content-type") or "text/plain").partition(";")[0].strip().lower()
-    chunks = _json_chunks(request) if kind == "application/json" else _line_chunks(request, kind)
-    verdicts = await gateway(request).add_seeds(job, chunks)
-    return JSONResponse(verdicts.answer(), 202)
-
-
-async def _json_chunks(request: Request) -> AsyncIterator[Iterable[tuple[int, SeedLine | str]]]:
-    values = await _body(request)
-    if not isinstance(values, list):
-        raise Problem(422, "Not a list", "A JSON body of seeds is a list of URLs or of {url, priority, depth, meta}.")
-    yield list(from_values(values))
-
-
-async def _line_chunks(request: Request, kind: str) -> AsyncIterator[Iterable[tuple[int, SeedLine | str]]]:
-    rest, number, lines = b"", 1, list[str]()
-    async for piece in request.stream():
-        *whole, rest = (rest + piece).split(b"\n")
-        lines += [line.decode(errors="replace") for line in whole]
-        if len(lines) >= CHUNK_LINES:
-            yield list(read_lines(lines, kind, number))
-            number, lines = number + len(lines), []
-    if rest:
-        lines.append(rest.decode(errors="replace"))
-    yield list(read_lines(lines, kind, number))
+async def _events(request: Request, given: Parts, job: str) -> AsyncIterator[str]:
+    last, said_s = None, time.monotonic()
+    while not await request.is_disconnected():
+        try:
+            now = shown(given, given.gateway.records.get(job))
+        except Problem:
+            yield 'event: end\ndata: {"state": "purged"}\n\n'
+            return
+        if now != last:
+            last, said_s = now, time.monotonic()
+            yield f"event: progress\ndata: {json.dumps(now)}\n\n"
+        elif time.monotonic() - said_s > KEEP_ALIVE_S:
+            said_s = time.monotonic()
+            yield ": still here\n\n"
+        if now["state"] in FINAL_STATES:
+            yield f"event: end\ndata: {json.dumps({'state': now['state']})}\n\n"
+            return
+        await asyncio.sleep(LOOK_EVERY_S)

@@ -1,86 +1,64 @@
-"""Results: items and crawl events."""
+"""Results: items, in pages or whole."""
 
-import csv
-import io
-import json
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import StreamingResponse
 
-from odradek_api.core.queries import events_query
-from odradek_api.reading import Reader
-from odradek_api.routes.jobs import gateway
+from odradek_api import models
+from odradek_api.core.problems import Problem
+from odradek_api.exporting import csv_rows, parquet_pieces
+from odradek_api.openapi import errors
+from odradek_api.parts import parts
+from odradek_api.ports import Results
+from odradek_api.routes.jobs import Cursor, JobId
 
-router = APIRouter(prefix="/v1", tags=["results"])
-CSV_COLUMNS = ("_id", "type", "url", "job_id", "run", "first_seen", "last_seen")
+router = APIRouter(prefix="/v1/jobs", tags=["results"])
+
+FORMATS: dict[str, tuple[str, Callable[[Results, str], Iterator[bytes]]]] = {
+    "jsonl": ("application/x-ndjson", lambda results, job: results.export_lines(job)),
+    "csv": ("text/csv", lambda results, job: csv_rows(results.export(job))),
+    "parquet": ("application/vnd.apache.parquet", lambda results, job: parquet_pieces(results.export(job))),
+}
 
 
-def reader(request: Request) -> Reader:
-    """The reader of this process."""
-    found: Reader = request.app.state.reader
-    return found
-
-
-@router.get("/jobs/{job}/items")
+@router.get("/{job}/items", response_model=models.Listed, responses=errors(400, 404, 422, 503))
 async def items(
-    request: Request, job: str, cursor: str | None = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+    request: Request,
+    job: JobId,
+    type: Annotated[str | None, Query(description="Only items of this type.")] = None,  # noqa: A002  (the name users type)
+    cursor: Cursor = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> dict[str, Any]:
-    """Items of a job in the order of their ids; the cursor is the last id shown."""
-    gateway(request).record(job)
-    read = reader(request)
-    found = await read(read.items_after, job, cursor, limit)
+    """Items of a job in the order of their ids; a cursor stays valid while items come."""
+    given = parts(request)
+    given.gateway.records.get(job)
+    if cursor is not None and not cursor.startswith(f"{job}:"):
+        raise Problem(400, "No such cursor", f"The cursor {cursor!r} is not from this list; start again without it.")
+    found = await asyncio.to_thread(given.results.items_after, job, cursor, limit, type)
     return {"data": found, "next_cursor": found[-1]["_id"] if len(found) == limit else None}
 
 
-@router.get("/jobs/{job}/export")
+@router.get(
+    "/{job}/export",
+    response_class=StreamingResponse,
+    responses=errors(404, 422, 501, 503)
+    | {200: {"content": {kind: {"schema": {"type": "string"}} for kind, _ in FORMATS.values()}}},
+)
 async def export(
     request: Request,
-    job: str,
-    format: Literal["jsonl", "csv"] = "jsonl",  # noqa: A002  (the name users type)
+    job: JobId,
+    format: Annotated[Literal["jsonl", "csv", "parquet"], Query()] = "jsonl",  # noqa: A002  (the name users type)
 ) -> StreamingResponse:
     """Stream every item, also before the job has ended."""
-    gateway(request).record(job)
-    kind = "application/x-ndjson" if format == "jsonl" else "text/csv"
-    read = reader(request)
-    rows: Iterator[Any] = read.export_lines(job) if format == "jsonl" else csv_rows(read.export(job))
+    given = parts(request)
+    given.gateway.records.get(job)
+    kind, pieces = FORMATS[format]
+    rows = pieces(given.results, job)
+    # The first piece before the status: a store that is away is a 503, not a file cut short.
+    first = await asyncio.to_thread(next, rows, b"")
     headers = {"Content-Disposition": f'attachment; filename="{job}.{format}"'}
-    return StreamingResponse(rows, media_type=kind, headers=headers)
-
-
-def csv_rows(lines: Iterator[dict[str, Any]]) -> Iterator[str]:
-    """CSV with the identity columns and the whole record as JSON in `data`."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer)
-    writer.writerow([*CSV_COLUMNS, "meta", "data"])
-    for line in lines:
-        fixed = [line.get(name) for name in CSV_COLUMNS]
-        writer.writerow([*fixed, *(json.dumps(line.get(name), ensure_ascii=False) for name in ("meta", "data"))])
-        yield buffer.getvalue()
-        buffer.seek(0)
-        buffer.truncate()
-    yield buffer.getvalue()
-
-
-@router.get("/logs")
-async def logs(  # noqa: PLR0913, PLR0917  (the filters of the route)
-    request: Request,
-    q: str | None = None,
-    job: str | None = None,
-    host: str | None = None,
-    status: int | None = None,
-    outcome: str | None = None,
-    reason: str | None = None,
-    action: str | None = None,
-    since: str | None = None,
-    until: str | None = None,
-    limit: Annotated[int, Query(ge=0, le=1000)] = 100,
-) -> dict[str, Any]:
-    """Search crawl events: words in `q` (Lucene syntax) and exact filters; newest first."""
-    query = events_query(
-        q=q, since=since, until=until, job=job, host=host, status=status, outcome=outcome, reason=reason, action=action
-    )
-    read = reader(request)
-    found = await read(read.events, query, limit)
-    return {"data": found["data"], "total": found["total"], "next_cursor": None}
+    return StreamingResponse(chain([first], rows), media_type=kind, headers=headers)

@@ -1,0 +1,29 @@
+"""Problems as responses, and answers that begin before their request has ended."""
+
+import json
+
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from odradek_api.core.problems import Problem
+
+PROBLEM_TYPE = "application/problem+json"
+
+
+def document_response(path: str, problem: Problem) -> Response:
+    """The problem as an RFC 9457 document."""
+    content = json.dumps(problem.document(path), ensure_ascii=False)
+    return Response(content.encode(errors="replace"), problem.status, media_type=PROBLEM_TYPE)
+
+
+class DuplexResponse(StreamingResponse):
+    """Streams while the request's body is still read: nobody else may listen to the client meanwhile."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002  (ASGI's signature)
+        """Send everything, and let the generator finish whatever happens."""
+        try:
+            await self.stream_response(send)
+        finally:
+            close = getattr(self.body_iterator, "aclose", None)
+            if close is not None:
+                await close()

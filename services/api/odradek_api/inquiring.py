@@ -1,0 +1,122 @@
+"""What to ask the partitions, and what their answers make together."""
+
+import uuid
+from typing import Any
+
+import msgspec
+
+from odradek.addresses import host_refusal
+from odradek.contracts import JobRecord, Question, Recount
+from odradek.scope import Scope
+from odradek.settings import Settings
+from odradek.specification import JobSpecification
+from odradek.topics import FRONTIER
+from odradek.urls import CrawlUrl, identify, partition_of
+from odradek_api.core.problems import Problem, silent
+from odradek_api.core.seeds import EXPLANATIONS
+from odradek_api.core.standing import Standing, with_recounts
+from odradek_api.ports import Answers, Document, Log
+from odradek_api.records import now_ms
+
+
+class Inquiry:
+    """Questions about a job that only the owners of its partitions can answer."""
+
+    def __init__(self, settings: Settings, log: Log, answers: Answers) -> None:
+        self._settings, self._log, self._answers = settings, log, answers
+
+    async def explain(self, record: JobRecord, url: str) -> Document:
+        """Why a URL was or would be fetched, skipped or refused; what the gateway itself knows comes without a wait."""
+        spec = JobSpecification.from_wire(record.spec)
+        body = spec.fetch.body.encode() if spec.fetch.body else None
+        found = identify(url, spec.scope.url_rules, method=spec.fetch.method, body=body)
+        if isinstance(found, str):
+            return _explained(url, None, found) | {"answered": True}
+        partition = partition_of(found.key, self._log.partitions(FRONTIER))
+        question = _question(record, "explain", url=found.url, fp=found.fp, key=found.key)
+        answered = await self._answers.ask({partition: question})
+        refusal = self._refusal(spec, found)
+        return (
+            _explained(url, found, refusal)
+            | {"partition": partition, "answered": partition in answered}
+            | {"frontier": answered.get(partition)}
+        )
+
+    def _refusal(self, spec: JobSpecification, url: CrawlUrl) -> str | None:
+        """As for a link at depth 0; where the specification names neither domains nor seeds, of a seed like it."""
+        if not self._settings.allow_private_networks and host_refusal(url.host):
+            return "private_address"
+        scope = Scope(spec)
+        free = not spec.seeds and spec.scope.allowed_domains is None
+        return scope.refusal(url, depth=0, site=scope.site(url) if free else None)
+
+    async def urls(
+        self, record: JobRecord, state: str | None, reason: str | None, cursor: str | None, limit: int
+    ) -> Document:
+        """A page of a job's URLs, partition after partition; `silent`: partitions that did not answer.
+
+        Raises:
+            Problem: 400 for a cursor that is none; 503 when nobody answers.
+        """
+        partitions = self._log.partitions(FRONTIER)
+        first, after = _place(cursor, partitions)
+        data: list[Document] = []
+        for partition in range(first, partitions):
+            question = _question(record, "urls", state=state, reason=reason, limit=limit - len(data), after=after)
+            answered = await self._answers.ask({partition: question})
+            if partition not in answered:
+                raise silent(f"for partition {partition}")
+            body, after = answered[partition], None
+            data += [each | {"partition": partition} for each in body.get("urls", [])]
+            if body.get("after") is not None:
+                return {"data": data, "next_cursor": f"{partition}.{body['after']}"}
+            if len(data) >= limit and partition + 1 < partitions:
+                return {"data": data, "next_cursor": f"{partition + 1}."}
+        return {"data": data, "next_cursor": None}
+
+    async def recounted(self, standing: Standing) -> Standing:
+        """The same standing with a count made now.
+
+        Raises:
+            Problem: 503 when a partition does not answer.
+        """
+        partitions = range(self._log.partitions(FRONTIER))
+        answered = await self._answers.ask({each: _question(standing.record, "recount") for each in partitions})
+        missing = [str(each) for each in partitions if each not in answered]
+        if missing:
+            raise silent(f"for partition {', '.join(missing)}")
+        counts = {
+            partition: msgspec.convert(body.get("recount") or body, Recount) for partition, body in answered.items()
+        }
+        return with_recounts(standing, counts)
+
+
+def _question(record: JobRecord, kind: str, **fields: Any) -> Question:
+    return Question(id=uuid.uuid4().hex, kind=kind, job=record.job, run=record.run, at_ms=now_ms(), **fields)
+
+
+def _explained(url: str, found: CrawlUrl | None, refusal: str | None) -> Document:
+    sentence = (
+        "as a link it would be accepted" if refusal is None
+        else f"as a link it would be refused: {EXPLANATIONS.get(refusal, refusal)}"
+    )  # fmt: skip
+    return {
+        "url": url if found is None else found.url,
+        "canonical": None if found is None else found.canonical,
+        "fingerprint": None if found is None else found.fp,
+        "host": None if found is None else found.host,
+        "key": None if found is None else found.key,
+        "refusal": refusal,
+        "sentence": sentence,
+        "partition": None,
+        "frontier": None,
+    }
+
+
+def _place(cursor: str | None, partitions: int) -> tuple[int, str | None]:
+    if cursor is None:
+        return 0, None
+    number, dot, after = cursor.partition(".")
+    if not dot or not number.isascii() or not number.isdecimal() or int(number) >= partitions:
+        raise Problem(400, "No such cursor", f"The cursor {cursor!r} is not from this list; start again without it.")
+    return int(number), after or None

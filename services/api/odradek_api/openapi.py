@@ -1,0 +1,93 @@
+"""The API document: bodies from the models that validate them, problem documents, the key, and examples."""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI
+
+from odradek.specification import JobSpecification
+from odradek_api import models
+
+REF = "#/components/schemas/{model}"
+EXAMPLE_JOB = {
+    "name": "books",
+    "seeds": ["https://books.example/"],
+    "scope": {"max_pages": 1000},
+    "extract": [
+        {
+            "type": "book",
+            "each": "article.product",
+            "key": ["sku"],
+            "fields": {
+                "sku": {"css": "&", "attr": "data-sku", "required": True},
+                "price": {"css": ".price", "type": "decimal"},
+            },
+        }
+    ],
+}
+_ALWAYS = (401, 403)
+DESCRIPTION = """Submit a job, watch it, find out why a URL failed, take the items.
+
+Errors are problem documents (RFC 9457) whose `detail` says what to do. Lists are `{data, next_cursor}`.
+"""
+
+
+def _content(schema: dict[str, Any], example: Any = None, *kinds: str) -> dict[str, Any]:
+    medium = {"schema": schema} | ({} if example is None else {"example": example})
+    return {"requestBody": {"required": True, "content": dict.fromkeys(kinds or ("application/json",), medium)}}
+
+
+def body_of(model: str, example: Any = None) -> dict[str, Any]:
+    """A JSON body of this model, for `openapi_extra`."""
+    return _content({"$ref": REF.format(model=model)}, example)
+
+
+JOB_BODY = body_of("JobSpecification", EXAMPLE_JOB)
+PATCH_BODY = _content(
+    {"type": "object"}, {"scope": {"max_pages": 5000}}, "application/json", "application/merge-patch+json"
+)
+_TEXT = {"type": "string"}
+SEEDS_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": {"type": "array", "items": {"anyOf": [_TEXT, {"type": "object"}]}},
+                "example": ["https://books.example/", {"url": "https://books.example/new", "priority": 90}],
+            },
+            "text/plain": {"schema": _TEXT, "example": "https://books.example/\nhttps://books.example/new\n"},
+            "application/x-ndjson": {"schema": _TEXT, "example": '{"url": "https://books.example/"}\n'},
+            "text/csv": {"schema": _TEXT, "example": "url,priority\nhttps://books.example/,90\n"},
+        },
+    }
+}
+
+
+def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Problem documents of these statuses, for `responses`."""
+    problem = {"application/problem+json": {"schema": {"$ref": REF.format(model="Problem")}}}
+    return {
+        status: {"description": HTTPStatus(status).phrase, "content": problem} for status in (*_ALWAYS, *statuses, 503)
+    }
+
+
+def document(app: FastAPI) -> Callable[[], dict[str, Any]]:
+    """FastAPI's document, with the models of bodies that the routes read themselves, and the key."""
+    generate = app.openapi
+
+    def completed() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            found = generate()
+            components = found.setdefault("components", {})
+            schemas = components.setdefault("schemas", {})
+            for model in (JobSpecification, models.Problem, models.HostOverride, models.ReplayRequest):
+                schema = model.model_json_schema(ref_template=REF)
+                schemas.update(schema.pop("$defs", {}))
+                schemas[model.__name__] = schema
+            components["securitySchemes"] = {"key": {"type": "apiKey", "in": "header", "name": "X-API-Key"}}
+            found["security"] = [{"key": []}, {}]
+            app.openapi_schema = found
+        return app.openapi_schema
+
+    return completed

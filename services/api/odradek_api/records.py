@@ -1,0 +1,131 @@
+"""The records of jobs: the newest of view and own writes, changed one at a time, told to every partition."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from odradek.contracts import Fact, JobChanged, JobRecord, encode
+from odradek.kafka.packing import batch_for
+from odradek.kafka.records import Send
+from odradek.topics import FRONTIER, JOBS
+from odradek_api.core.problems import no_such_job
+from odradek_api.ports import Log, Newest
+
+
+def now_ms() -> int:
+    """The clock of the gateway, in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+class Locks:
+    """A lock for each name, for as long as somebody holds or awaits it."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def of(self, name: str) -> asyncio.Lock:
+        """The lock of this name."""
+        lock = self._locks.get(name)
+        if lock is None:
+            lock = self._locks[name] = asyncio.Lock()
+        return lock
+
+
+class Records:
+    """The topic `jobs`, which the gateway alone writes, and its echo in every frontier partition.
+
+    A change is read, made and written under the job's lock, so that two requests at once lose nothing of each other.
+    A change that Kafka holds but that not every partition was told of is told again by `tell_again`.
+    """
+
+    def __init__(self, log: Log, jobs: Newest[JobRecord]) -> None:
+        self._log, self._jobs = log, jobs
+        self._written: dict[str, JobRecord] = {}
+        self._gone: set[str] = set()
+        self._untold: set[str] = set()
+        self._locks = Locks()
+
+    def get(self, job: str) -> JobRecord:
+        """The newest record of a job, this gateway's own writes included.
+
+        Raises:
+            Problem: 404.
+        """
+        viewed, written = self._jobs.get(job), self._written.get(job)
+        if job in self._gone or (viewed is None and written is None):
+            raise no_such_job(job)
+        if written is None or (viewed is not None and viewed.version >= written.version):
+            self._written.pop(job, None)
+            return viewed  # type: ignore[return-value]  # one of the two is there
+        return written
+
+    def all(self) -> list[JobRecord]:
+        """All jobs, newest first; jobs of the same millisecond by id."""
+        names = {job for job, _ in self._jobs.items()} | set(self._written)
+        return sorted((self.get(job) for job in names - self._gone), key=lambda each: (-each.created_at_ms, each.job))
+
+    async def create(self, record: JobRecord) -> None:
+        """Write a new job's record, then tell every partition of it with its specification."""
+        async with self._locks.of(record.job):
+            await self._write(record)
+            await self._tell(record, spec=True)
+
+    async def revise(
+        self, job: str, change: Callable[[JobRecord], JobRecord], *, told: bool = True, spec: bool = False
+    ) -> JobRecord:
+        """Write the record as `change` makes it; `told`: also to every partition, `spec`: with the specification.
+
+        Raises:
+            Problem: 404, and whatever `change` refuses.
+        """
+        async with self._locks.of(job):
+            old = self.get(job)
+            record = msgspec.structs.replace(change(old), version=old.version + 1, changed_at_ms=now_ms())
+            if told:
+                self._untold.add(job)
+            await self._write(record)
+            if told:
+                await self._tell(record, spec=spec)
+            return record
+
+    async def tell_again(self, job: str) -> None:
+        """Tell every partition of a job as it is now, with its specification; telling twice changes nothing."""
+        async with self._locks.of(job):
+            await self._tell(self.get(job), spec=True)
+
+    @property
+    def untold(self) -> tuple[str, ...]:
+        """Jobs whose newest change may not have reached every partition."""
+        return tuple(self._untold - self._gone)
+
+    async def forget(self, job: str) -> None:
+        """Take the record away for good."""
+        async with self._locks.of(job):
+            await self._log.send([Send(JOBS, job, None)])
+            self._gone.add(job)
+            self._written.pop(job, None)
+
+    async def broadcast(self, facts: Sequence[Fact]) -> None:
+        """These facts to every frontier partition."""
+        await self._log.send([batch_for(number, facts) for number in range(self._log.partitions(FRONTIER))])
+
+    async def _write(self, record: JobRecord) -> None:
+        await self._log.send([Send(JOBS, record.job, encode(record))])
+        self._written[record.job] = record
+
+    async def _tell(self, record: JobRecord, *, spec: bool) -> None:
+        fact = JobChanged(
+            job=record.job,
+            version=record.version,
+            epoch=record.epoch,
+            wanted=record.wanted,
+            spec={name: value for name, value in record.spec.items() if name != "seeds"} if spec else None,
+            run=record.run,
+            at_ms=record.changed_at_ms,
+        )
+        self._untold.add(record.job)
+        await self.broadcast([fact])
+        self._untold.discard(record.job)

@@ -1,0 +1,49 @@
+"""Seeds, streamed."""
+
+from collections.abc import AsyncIterator
+
+import msgspec
+from fastapi import APIRouter, Request
+from starlette.responses import JSONResponse, Response
+
+from odradek_api import models
+from odradek_api.answering import DuplexResponse
+from odradek_api.bodies import seed_chunks
+from odradek_api.core.lines import NDJSON
+from odradek_api.core.seeds import Verdicts
+from odradek_api.gateway import Gateway, Lines
+from odradek_api.openapi import SEEDS_BODY, errors
+from odradek_api.parts import parts
+from odradek_api.routes.jobs import JobId
+
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+
+
+@router.post(
+    "/{job}/seeds",
+    status_code=202,
+    response_model=models.SeedVerdicts,
+    openapi_extra=SEEDS_BODY,
+    responses=errors(400, 404, 409, 413, 415, 422),
+)
+async def seeds(request: Request, job: JobId) -> Response:
+    """Add seeds: a JSON list, or streamed as text (one URL a line), NDJSON or CSV; any number in one call.
+
+    Lines are counted from 1. What is answered is in Kafka; a URL that the job knows already is counted as a duplicate
+    and not fetched again, so the same list can be sent twice. With `Accept: application/x-ndjson` a verdict for every
+    line comes as it goes, and the totals in the last line. A finished job is open again.
+    """
+    gateway = parts(request).gateway
+    gateway.refuse_over(job)
+    chunks = await seed_chunks(request)
+    if NDJSON in request.headers.get("accept", ""):
+        return DuplexResponse(_verdict_lines(gateway, job, chunks), 202, media_type=NDJSON)
+    return JSONResponse((await gateway.add_seeds(job, chunks)).answer(), 202)
+
+
+async def _verdict_lines(gateway: Gateway, job: str, chunks: AsyncIterator[Lines]) -> AsyncIterator[bytes]:
+    verdicts, encode = Verdicts(), msgspec.json.encode
+    async for told in gateway.judged_seeds(job, chunks, verdicts):
+        if told:
+            yield b"\n".join([encode(each.shown()) for each in told]) + b"\n"
+    yield encode({"received": verdicts.received, "rejected_total": verdicts.rejected_total}) + b"\n"

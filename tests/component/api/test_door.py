@@ -1,0 +1,146 @@
+"""Who may ask, and that every refusal is a problem document."""
+
+import hashlib
+from typing import Any
+
+import pytest
+from tests.component.api.fakes import World
+
+from odradek.contracts import JobRecord
+from odradek.errors import UserError
+from odradek.settings import Settings
+from odradek_api.security import refuse_open_door
+
+KEY = "correct-horse"
+KEYS = {"ODRADEK_API_KEYS": f"alice:{hashlib.sha256(KEY.encode()).hexdigest()},bob:{'0' * 64}"}
+
+
+def same(answer: Any, status: int, title: str) -> bool:
+    document = answer.json()
+    return (
+        (answer.status_code, answer.headers["content-type"], document["title"], document["status"])
+        == (status, "application/problem+json", title, status)
+        and bool(document["detail"])
+        and document["instance"] == answer.request.url.path
+    )
+
+
+@pytest.mark.parametrize("key", [None, "", "wrong", "0" * 64])
+async def test_without_a_valid_key_nothing_is_answered_where_keys_exist(key: str | None) -> None:
+    async with World(KEYS).client(**({} if key is None else {"x-api-key": key})) as client:
+        assert same(await client.get("/v1/jobs"), 401, "Who is asking?")
+        assert same(await client.get("/metrics"), 401, "Who is asking?")
+        assert (await client.get("/health/live")).status_code == 200
+
+
+async def test_a_key_gives_its_name_to_the_jobs_it_makes() -> None:
+    world = World(KEYS)
+    async with world.client(**{"x-api-key": KEY}) as client:
+        await client.post("/v1/jobs", json={"seeds": ["https://a.example/"]})
+
+    assert [record.owner for record in world.gateway.records.all()] == ["alice"]
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8000", "127.0.0.1.evil.example", ""])
+async def test_on_loopback_another_host_name_is_refused_so_that_no_name_can_be_rebound_to_it(host: str) -> None:
+    async with World().client(host=host) as client:
+        assert same(await client.get("/v1/jobs"), 403, "Wrong host")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:8000", "localhost:1", "[::1]", "[::1]:8000", "LOCALHOST"])
+async def test_every_spelling_of_loopback_is_welcome(host: str) -> None:
+    async with World().client(host=host) as client:
+        assert (await client.get("/v1/jobs")).status_code == 200
+
+
+@pytest.mark.parametrize("environ", [{}, {"ODRADEK_API_HOST": "0.0.0.0", "ODRADEK_INSECURE": "1"}])
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:9"])
+async def test_a_web_page_of_another_origin_can_do_nothing(environ: dict[str, str], origin: str) -> None:
+    world = World(environ)
+    async with world.client(origin=origin) as client:
+        answer = await client.post("/v1/jobs/j/seeds", content=b"x", headers={"content-type": "text/plain"})
+        assert same(answer, 403, "Wrong origin")
+
+
+async def test_the_own_console_may_ask() -> None:
+    async with World().client(origin="http://127.0.0.1:8000") as client:
+        assert (await client.get("/v1/jobs")).status_code == 200
+
+
+@pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
+async def test_a_body_that_a_form_could_send_is_refused(kind: str | None) -> None:
+    async with World().client() as client:
+        headers = {} if kind is None else {"content-type": kind}
+        assert same(await client.post("/v1/jobs", content=b"{}", headers=headers), 415, "Unknown body type")
+
+
+async def test_a_body_in_chunks_is_checked_too() -> None:
+    async def chunks() -> Any:
+        yield b"{}"
+
+    async with World().client() as client:
+        answer = await client.post("/v1/jobs", content=chunks(), headers={"content-type": "text/plain"})
+        assert same(answer, 415, "Unknown body type")
+
+
+async def test_every_answer_has_a_request_id_and_a_good_one_is_kept() -> None:
+    async with World().client() as client:
+        own = await client.get("/v1/jobs", headers={"x-request-id": "abc-1"})
+        bad = await client.get("/v1/nowhere", headers={"x-request-id": "a b<script>"})
+
+    assert own.headers["x-request-id"] == "abc-1"
+    assert len(bad.headers["x-request-id"]) == 32
+
+
+async def test_every_refusal_is_a_problem_document() -> None:
+    world = World()
+    async with world.client() as client:
+        assert same(await client.get("/nowhere"), 404, "Not possible")
+        assert same(await client.put("/v1/jobs", json={}), 405, "Not possible")
+        assert same(await client.get("/v1/jobs", params={"limit": "many"}), 422, "Wrong parameter")
+        assert same(await client.post("/v1/jobs/j/dance"), 422, "Wrong parameter")
+        world.log.away_after = 0
+        assert same(await client.post("/v1/jobs", json={}), 503, "Kafka is away")
+
+
+async def test_a_bug_is_a_problem_document_without_its_secrets() -> None:
+    world = World()
+    world.store.items["broken"] = {}
+    world.jobs.values["j"] = JobRecord(job="j", spec={})
+    async with world.client() as client:
+        answer = await client.get("/v1/jobs/j/items")
+
+    assert same(answer, 500, "A bug")
+    assert "KeyError" not in answer.text
+
+
+async def test_a_wrong_parameter_is_named() -> None:
+    async with World().client() as client:
+        answer = await client.get("/v1/jobs", params={"limit": 0})
+
+    assert answer.json()["errors"][0]["field"] == "limit"
+
+
+async def test_ready_says_what_it_waits_for() -> None:
+    world = World()
+    async with world.client() as client:
+        ready = await client.get("/health/ready")
+        world.unready = "reading the topics"
+        waiting = await client.get("/health/ready")
+
+    assert (ready.status_code, ready.json()["status"]) == (200, "ok")
+    assert (waiting.status_code, waiting.json()) == (503, {"status": "waiting", "detail": "reading the topics"})
+
+
+def test_beyond_loopback_the_gateway_wants_keys() -> None:
+    with pytest.raises(UserError, match="without API keys"):
+        refuse_open_door(Settings.read({"ODRADEK_API_HOST": "0.0.0.0"}))
+    refuse_open_door(Settings.read({"ODRADEK_API_HOST": "0.0.0.0"} | KEYS))
+    refuse_open_door(Settings.read({"ODRADEK_API_HOST": "0.0.0.0", "ODRADEK_INSECURE": "1"}))
+    refuse_open_door(Settings.read({}))
+
+
+@pytest.mark.parametrize("entry", ["alice", "alice:plain-text-key", f"alice:{'A' * 64}"])
+def test_a_key_that_is_not_a_hash_is_refused_at_start(entry: str) -> None:
+    with pytest.raises(UserError, match="ODRADEK_API_KEYS"):
+        refuse_open_door(Settings.read({"ODRADEK_API_KEYS": entry}))
