@@ -13,3 +13,4 @@ SECONDS = Histogram(
 OPEN = Gauge("odradek_fetches_open", "Requests that are being carried out.")
 HELD = Gauge("odradek_fetcher_held_bytes", "Bodies that Kafka has not acknowledged yet.")
 RESTING = Gauge("odradek_proxies_resting", "Proxies that rest after failures.")
+LIMIT = Gauge("odradek_fetches_limit", "Requests that may be open at once at the present load.")

@@ -26,12 +26,13 @@ from odradek_fetcher import metrics
 from odradek_fetcher import settings as own
 from odradek_fetcher.core.answers import Answer
 from odradek_fetcher.core.facts import SERVICE, fetch_event, fetched, page_meta, poisoned, unfetched
+from odradek_fetcher.core.pace import Pace
 from odradek_fetcher.core.plans import PlanProblem
 from odradek_fetcher.core.verdicts import Verdict
 from odradek_fetcher.fetching import Fetching, Result
-from odradek_fetcher.holding import Held
 from odradek_fetcher.http import HttpFetch
 from odradek_fetcher.jobs import Jobs
+from odradek_fetcher.pacing import Gate, keep_pace, raise_file_limit
 from odradek_fetcher.resolve import Guard, SystemLookUp, nothing_refused
 from odradek_fetcher.tls import Contexts
 from odradek_fetcher.transports import Transports
@@ -46,6 +47,7 @@ def main(settings: Settings) -> int:
 
 async def serve(settings: Settings, stop: asyncio.Event) -> None:
     """Fetch until `stop` is set."""
+    raise_file_limit()
     guard = Guard(SystemLookUp(), refuses=nothing_refused if settings.allow_private_networks else address_refusal)
     transports = Transports(guard, Contexts(), own.LIMITS)
     fetching = Fetching(
@@ -57,14 +59,18 @@ async def serve(settings: Settings, stop: asyncio.Event) -> None:
     jobs = Jobs(settings, os.environ)
     producer = StageProducer(settings)
     runner = Runner(settings, SERVICE, SCHEDULED, producer, own.window(settings.fetch_concurrency))
-    handler = Handler(jobs, fetching, Held(own.HELD_BYTES))
+    pace = Pace(settings.fetch_concurrency)
+    gate = Gate(pace, own.HELD_BYTES)
+    handler = Handler(jobs, fetching, gate)
     serve_health(settings, ready=lambda: _missing(jobs, runner))
     if settings.contact_url is None:
         log.warning("no_contact_url", hint="set ODRADEK_CONTACT_URL, so that sites can reach you")
     jobs.view.start()
+    pacing = asyncio.create_task(keep_pace(pace, gate))
     try:
         await runner.run_each(handler.handle, stop, settings.fetch_concurrency)
     finally:
+        pacing.cancel()
         await transports.close()
         jobs.view.stop()
         await asyncio.to_thread(producer.close)
@@ -86,8 +92,8 @@ def _missing(jobs: Jobs, runner: Runner) -> str | None:
 class Handler:
     """What becomes of one record."""
 
-    def __init__(self, jobs: Jobs, fetching: Fetching, held: Held) -> None:
-        self._jobs, self._fetching, self._held = jobs, fetching, held
+    def __init__(self, jobs: Jobs, fetching: Fetching, gate: Gate) -> None:
+        self._jobs, self._fetching, self._gate = jobs, fetching, gate
 
     async def handle(self, record: Record) -> Done | Poison:
         """Carry out the request in a record; nothing about a site or a message raises."""
@@ -98,14 +104,20 @@ class Handler:
         url = identify(request.url)
         if not isinstance(url, CrawlUrl):
             return _poison(record, request, f"the URL cannot be fetched: {url}")
-        await self._held.room()
         job = None if self._late(request) else await self._jobs.record(request)
+        if job is not None:
+            async with self._gate.open():
+                return await self._in_turn(record, request, job, url)
         if self._late(request):
             metrics.UNFETCHED.labels("lease").inc()
             return Done(record)
-        if job is None:
-            return _poison(record, request, f"there is no job {request.job}")
-        if job.wanted in ("cancelled", "expired"):
+        return _poison(record, request, f"there is no job {request.job}")
+
+    async def _in_turn(self, record: Record, request: FetchRequest, job: JobRecord, url: CrawlUrl) -> Done:
+        if self._late(request):
+            metrics.UNFETCHED.labels("lease").inc()
+            return Done(record)
+        if job.wanted in ("cancelled", "expired") and request.kind != "robots":  # robots.txt is for all jobs
             metrics.UNFETCHED.labels(job.wanted).inc()
             return Done(record, (Stage(facts=(ToFrontier(request.key, unfetched(request, now_ms())),)),))
         return self._done(record, await self._fetch(request, job, url), job)
@@ -122,8 +134,7 @@ class Handler:
             answer = Answer(url=request.url)
             page = page_meta(request, None, answer, verdict, now_ms=now_ms(), delays_s=(), body_digest=None)
             return Result(page)
-        with metrics.OPEN.track_inprogress():
-            return await self._fetching.carry_out(request, plan, url)
+        return await self._fetching.carry_out(request, plan, url)
 
     def _done(self, record: Record, result: Result, job: JobRecord) -> Done:
         page, body = result.page, result.body
@@ -137,7 +148,7 @@ class Handler:
         else:
             sends.insert(0, Send(PAGES, request.fp, body, headers=((PAGE_HEADER, encode(page)),)))
             fact = ToFrontier(request.key, fetched(page))
-        release = self._held.hold(len(body)) if body else None
+        release = self._gate.hold(len(body)) if body else None
         return Done(record, (Stage(sends=tuple(sends), acknowledged=release), Stage(facts=(fact,))))
 
 

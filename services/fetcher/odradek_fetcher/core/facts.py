@@ -125,15 +125,20 @@ def unfetched(request: FetchRequest, now_ms: int) -> Fetched:
 
 
 def robots_fetched(page: PageMeta, url: CrawlUrl, answer: Answer) -> RobotsFetched:
-    """The answer of a robots.txt for the origin that was asked, wherever redirects led."""
+    """The answer of a robots.txt for the origin that was asked, wherever redirects led.
+
+    An answer that broke off is none: half a file may lack the line that forbids. Too many redirects are one, of class
+    3xx, which RFC 9309 section 2.3.1.2 lets a crawler take for a file that does not exist.
+    """
     text = None
+    whole = answer.failure is None or answer.failure.reason == "redirect_limit"
     if answer.failure is None and answer.status in SUCCESS:
         text = (answer.body or b"").decode("utf-8-sig", "replace")
     control = _MAX_AGE.search((answer.headers.get("cache-control") or "").lower())
     return RobotsFetched(
         key=page.request.key,
         origin=origin(url),
-        status=answer.status,
+        status=answer.status if whole else None,
         reason=None if answer.failure is None else answer.failure.reason,
         text=text,
         duration_ms=page.timings.total_ms,
