@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 from typing import Any, Final, cast
 
 import faust
@@ -14,7 +13,7 @@ from odradek.topics import FRONTIER
 from odradek_scheduler.core.tables import value_offset
 from odradek_scheduler.producer import AcknowledgedProducer
 from odradek_scheduler.recovery import ChangelogReader, PromptTableManager
-from odradek_scheduler.settings import COMMIT_EVERY_S, SERVICE
+from odradek_scheduler.settings import COMMIT_EVERY_S, SERVICE, StateFolder
 from odradek_scheduler.store import Stores
 from odradek_scheduler.tables import FrontierTables
 from odradek_scheduler.transport import Transport, broker_urls, credentials
@@ -28,10 +27,10 @@ Handle = Callable[[Record], None]
 class SchedulerApp(faust.App):
     """A Faust app that reads with aiokafka, writes with librdkafka, and keeps its tables in one store a partition."""
 
-    def __init__(self, settings: Settings, folder: Path, partitions: int) -> None:
+    def __init__(self, settings: Settings, folder: StateFolder, partitions: int) -> None:
         self.odradek_settings = settings
         super().__init__(settings.group(SERVICE), **_options(settings, folder))
-        self.stores = Stores(folder / "tables", value_offset)
+        self.stores = Stores(folder.path / "tables", value_offset)
         self.frontier_tables = FrontierTables(self, self.stores, partitions)
         self.changelog_reader = ChangelogReader(settings, self.frontier_tables)
         self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -89,7 +88,7 @@ class SchedulerApp(faust.App):
         )
 
 
-def create_app(settings: Settings, folder: Path, partitions: int) -> SchedulerApp:
+def create_app(settings: Settings, folder: StateFolder, partitions: int) -> SchedulerApp:
     """A Faust application on a running event loop; `partitions`: of the frontier, as the brokers say."""
     app = SchedulerApp(settings, folder, partitions)
     app.finalize()
@@ -111,7 +110,7 @@ async def _records(stream: Any) -> AsyncIterator[Record]:
         )
 
 
-def _options(settings: Settings, folder: Path) -> dict[str, Any]:
+def _options(settings: Settings, folder: StateFolder) -> dict[str, Any]:
     session_s = settings.session_timeout
     return {
         "broker": broker_urls(settings),
@@ -123,7 +122,8 @@ def _options(settings: Settings, folder: Path) -> dict[str, Any]:
         "broker_commit_interval": COMMIT_EVERY_S,
         "broker_commit_every": 1_000_000,
         "consumer_max_fetch_size": 4 * 1024 * 1024,
-        "datadir": folder,
+        "consumer_group_instance_id": folder.member,
+        "datadir": folder.path,
         "store": "memory://",
         "processing_guarantee": "at_least_once",
         "stream_buffer_maxsize": BUFFERED_BATCHES,

@@ -122,7 +122,7 @@ def main(settings: Settings) -> int:
         counts = await _layout(settings, stop)
         if counts is None:
             return
-        scheduler = Scheduler(settings, create_app(settings, folder.path, counts[FRONTIER]), counts)
+        scheduler = Scheduler(settings, create_app(settings, folder, counts[FRONTIER]), counts)
         serve_health(settings, ready=scheduler.missing)
         watch = asyncio.create_task(_end_after(stop))
         try:

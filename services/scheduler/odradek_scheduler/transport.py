@@ -25,6 +25,11 @@ class ChangelogsAtRest(driver.Consumer):
         parts = [TopicPartition(tp.topic, tp.partition) for tp in changelogs]
         self._thread.thread_loop.call_soon_threadsafe(lambda: kafka.pause(*parts))
 
+    async def on_stop(self) -> None:
+        """Leave the group: a member that keeps its name would else be waited for until its session is over."""
+        self._thread._ensure_consumer()._coordinator._group_instance_id = None  # noqa: SLF001  (as above)
+        await super().on_stop()
+
     def verify_event_path(self, now: float, tp: TP) -> None:
         """Faust would take a changelog at rest, or a quiet crawl, for an error."""
 
