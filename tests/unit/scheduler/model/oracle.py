@@ -1,0 +1,166 @@
+"""The laws, judged after every step and at the end. The reference is a partition that never crashes.
+
+The reference runs the same fold, so an error common to both does not show in the comparison of values; the other laws
+(tables against ledger, lost, stuck, pages left behind, kept, early completion, impolite) do not depend on it.
+"""
+
+from odradek.contracts import OUTCOMES, Discovered
+from odradek_scheduler.core.partition import Limits, Partition
+from odradek_scheduler.core.state import PENDING, Ledger, Page, ledger_key, standing, unpack
+from odradek_scheduler.core.tables import TableName, value_offset
+
+from .scheduler import RUN, Scheduler
+from .store import Store
+from .world import Violation, World
+
+
+class Reference:
+    """Folds one partition's log without ever crashing, and remembers every version of every value."""
+
+    def __init__(self, number: int, partitions: int) -> None:
+        self.store = Store()
+        self.core = Partition(number, partitions, self.store, Limits())
+        self.versions: dict[tuple[TableName, bytes], dict[int, bytes]] = {}
+
+    def follow(self, scheduler: Scheduler) -> None:
+        while self.core.position < len(scheduler.log):
+            offset = self.core.position
+            for write in self.core.fold(scheduler.log[offset], offset):
+                self.store.put(write)
+                if write.value is not None:
+                    self.versions.setdefault((write.table, write.key), {})[write.offset] = write.value
+
+    def ledger(self) -> Ledger:
+        value = self.store.get("ledger", ledger_key(RUN))
+        return Ledger() if value is None else unpack(Ledger, value)
+
+
+class Oracle:
+    def __init__(self, world: World) -> None:
+        self.world = world
+        count = world.scenario.partitions
+        self.references = [Reference(number, count) for number in range(count)]
+        self._judged_complete = False
+
+    def judge(self) -> None:
+        """After every step."""
+        for scheduler, reference in zip(self.world.schedulers, self.references, strict=True):
+            reference.follow(scheduler)
+            ledger = scheduler.ledger()
+            _equations(scheduler.number, ledger)
+            _versions(scheduler, reference)
+            _counted(scheduler, ledger)
+        self._limits()
+        if self.world.complete is None:
+            self._judged_complete = False
+        elif not self._judged_complete:
+            self._judged_complete = True
+            self._not_early()
+
+    def _limits(self) -> None:
+        scenario = self.world.scenario
+        kept = [reference.ledger().kept for reference in self.references]
+        if scenario.max_pages is not None and sum(kept) > scenario.max_pages:
+            raise Violation(f"budget: {sum(kept)} pages kept, max_pages {scenario.max_pages}")
+        if scenario.max_pages_per_host is not None and max(kept) > scenario.max_pages_per_host:
+            raise Violation(f"budget: {max(kept)} pages of a host kept, allowed {scenario.max_pages_per_host}")
+
+    def _not_early(self) -> None:
+        if self.world.gateway:
+            raise Violation("early: completion was announced with seeds still to be sent")
+        for number, reference in enumerate(self.references):
+            pending = reference.ledger().pending
+            if pending:
+                raise Violation(f"early: completion was announced, partition {number} has {pending} pending")
+
+    def judge_end(self) -> None:
+        """After the drain."""
+        world = self.world
+        if world.complete is None:
+            self._why_stuck()
+            raise Violation("never: completion was not announced")
+        closed = any(scheduler.ledger().closed_at is not None for scheduler in world.schedulers)
+        for scheduler in world.schedulers:
+            self._end_of(scheduler)
+        self._why_stuck()
+        if not closed:
+            self._nothing_lost()
+        self._kept()
+        for url in world.items:
+            scheduler = world.schedulers[world.scenario.part[url]]
+            if world.scenario.kind.get(url) == "contra" and standing(scheduler.seen()[url].steps).state == "failed":
+                raise Violation(f"items of {url} are stored, the ledger says failed")
+
+    def _why_stuck(self) -> None:
+        for scheduler in self.world.schedulers:
+            if scheduler.ledger().closed_at is None:
+                pages = [unpack(Page, value).fps for _, value in scheduler.store.scan("backlog", b"")]
+                for url, seen in scheduler.seen().items():
+                    if standing(seen.steps).state == PENDING:
+                        raise Violation(f"stuck: {url} has no outcome (in a page: {any(url in fps for fps in pages)})")
+
+    def _end_of(self, scheduler: Scheduler) -> None:
+        ledger, seen = scheduler.ledger(), scheduler.seen()
+        if ledger.pending:
+            raise Violation(f"stuck: ledger of partition {scheduler.number} has {ledger.pending} pending at the end")
+        for batch in scheduler.log:
+            for fact in batch.facts:
+                if isinstance(fact, Discovered) and fact.fp not in seen and ledger.closed_at is None:
+                    raise Violation(f"lost: {fact.fp} is in the log and not in seen")
+        for key, value in scheduler.store.scan("backlog", b""):
+            fps = unpack(Page, value).fps
+            raise Violation(f"left behind: page {key!r} {fps}, all its URLs have ended")
+
+    def _nothing_lost(self) -> None:
+        world = self.world
+        reach: set[str] = set()
+        stack = list(world.scenario.seeds)
+        while stack:
+            url = stack.pop()
+            if url in reach:
+                continue
+            reach.add(url)
+            seen = world.schedulers[world.scenario.part[url]].seen().get(url)
+            if seen is None:
+                raise Violation(f"lost: {url} is linked from a fetched page and was never accepted")
+            if standing(seen.steps).state == "fetched":
+                stack += world.scenario.graph.get(url, ())
+
+    def _kept(self) -> None:
+        scenario = self.world.scenario
+        if scenario.max_pages is None or "cancel" in scenario.controls:
+            return
+        kept = sum(scheduler.ledger().kept for scheduler in self.world.schedulers)
+        available = sum(scenario.kind.get(url, "ok") in ("ok", "flaky") for url in scenario.part)
+        if kept != min(scenario.max_pages, available):
+            raise Violation(f"available: {kept} pages kept, {min(scenario.max_pages, available)} were to be had")
+
+
+def _equations(number: int, ledger: Ledger) -> None:
+    outcomes = sum(getattr(ledger, outcome) for outcome in OUTCOMES)
+    if ledger.accepted != ledger.pending + outcomes or ledger.pending < 0:
+        raise Violation(f"equation: partition {number}: accepted, pending, outcomes in {ledger}")
+    if ledger.links_found != ledger.accepted + ledger.duplicates + ledger.refused:
+        raise Violation(f"equation: partition {number}: links in {ledger}")
+    for outcome in ("skipped", "failed", "refused"):
+        if sum(ledger.reasons.get(outcome, {}).values()) != getattr(ledger, outcome):
+            raise Violation(f"equation: partition {number}: reasons of {outcome} in {ledger}")
+
+
+def _versions(scheduler: Scheduler, reference: Reference) -> None:
+    """Each value without history is what the log says at the offset it carries."""
+    tables: tuple[TableName, ...] = ("ledger", "hosts")
+    for table in tables:
+        for key, value in scheduler.store.scan(table, b""):
+            said = reference.versions.get((table, key), {}).get(value_offset(table, value))
+            if said != value:
+                raise Violation(f"version: partition {scheduler.number}: {key!r} is {value!r}, the log says {said!r}")
+
+
+def _counted(scheduler: Scheduler, ledger: Ledger) -> None:
+    """The second, independent count, once the partition has caught up."""
+    if scheduler.core.position < scheduler.highest or ledger.closed_at is not None:
+        return
+    pending = sum(standing(seen.steps).state == PENDING for seen in scheduler.seen().values())
+    if pending != ledger.pending:
+        raise Violation(f"recount: partition {scheduler.number}: ledger pending {ledger.pending}, in seen {pending}")

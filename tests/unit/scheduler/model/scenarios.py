@@ -1,0 +1,81 @@
+"""What is crawled in the model: small graphs, each for one kind of trouble, and three for all of them."""
+
+from dataclasses import replace
+
+from .world import Scenario
+
+_LINKS = Scenario(
+    part={"a": 0, "b": 1, "c": 0, "d": 0},
+    seeds=("a",),
+    graph={"a": ("b", "c"), "b": ("a", "d"), "d": ("c",)},
+)
+_FOUR = Scenario(part={"a": 0, "b": 0, "c": 1, "d": 1}, seeds=("a", "b", "c", "d"), max_pages=2, steps=200)
+_SIX = Scenario(
+    part={"a": 0, "b": 1, "c": 0, "d": 0, "e": 1, "f": 1},
+    seeds=("a",),
+    graph={"a": ("b", "c"), "b": ("a", "d", "e"), "d": ("c", "f")},
+    crashes=6,
+    steps=200,
+)
+_ZOMBIE = Scenario(part={"a": 0, "b": 0}, seeds=("a",), graph={"a": ("b",)}, partitions=1, zombie=True, crashes=5)
+_RULES = "User-agent: *\nDisallow: /c\n"
+
+SCENARIOS: dict[str, Scenario] = {
+    "links": _LINKS,
+    "one": Scenario(part={"a": 0}, seeds=("a", "a"), partitions=1, steps=60),
+    "small": Scenario(part={"a": 0, "b": 1}, seeds=("a",), graph={"a": ("b",)}, steps=80),
+    "retry": replace(_LINKS, kind={"b": "flaky", "c": "failonce"}, controls=("retry_failed",)),
+    "retry2": Scenario(
+        part={"a": 0}, seeds=("a",), kind={"a": "failonce"}, partitions=1, controls=("retry_failed",), steps=100
+    ),
+    "merge": Scenario(
+        part=dict.fromkeys("abcd", 0), seeds=("a", "b", "c", "d"), partitions=1, controls=("merge", "merge")
+    ),
+    "depth": replace(_SIX, depth_first=True, controls=("merge", "merge"), concurrency=1),
+    "poison": replace(_LINKS, kind={"b": "poison"}),
+    "contra": replace(_LINKS, kind={"b": "contra", "d": "contra"}),
+    "cancel": replace(_LINKS, controls=("cancel",)),
+    "pause": replace(_LINKS, controls=("pause", "resume"), kind={"b": "flaky"}),
+    "lose": replace(_LINKS, lose_requests=True),
+    "grow": replace(_LINKS, grow={"a": ("d",), "b": ("c",), "d": ("a",)}),
+    "grow2": Scenario(part={"a": 0, "b": 1}, seeds=("a",), grow={"a": ("b",)}, steps=100),
+    "polite": replace(_SIX, delay_s=1.0, concurrency=1, lose_requests=True, kind={"e": "flaky"}),
+    "polite2": replace(_SIX, delay_s=1.0, concurrency=2, kind={"e": "flaky"}),
+    "robots": replace(_LINKS, delay_s=0.5, concurrency=1, robots={"h0.example": _RULES, "h1.example": None}),
+    "per_host": replace(_SIX, max_pages_per_host=1, kind={"a": "flaky"}),
+    "budget": _FOUR,
+    "budget1": Scenario(part={"a": 0, "b": 0}, seeds=("a", "b"), max_pages=1, partitions=1, steps=120),
+    "budget3": Scenario(
+        part=dict.fromkeys("abc", 0), seeds=("a", "b", "c"), kind={"a": "fail"}, max_pages=2, partitions=1, steps=140
+    ),
+    "budgets": Scenario(part={"a": 0, "b": 1}, seeds=("a", "b"), kind={"a": "fail"}, max_pages=1, steps=140),
+    "budgetf": replace(_FOUR, kind={"a": "fail", "c": "fail"}),
+    "budgetlink": replace(_LINKS, max_pages=3, steps=200),
+    "budgetlose": replace(_FOUR, lose_requests=True, kind={"b": "flaky"}, concurrency=1),
+    "zombie": _ZOMBIE,
+    "zombie2": replace(
+        _ZOMBIE,
+        part=dict.fromkeys("abc", 0),
+        graph={"a": ("b", "c")},
+        kind={"c": "failonce"},
+        controls=("retry_failed", "merge"),
+    ),
+    "dupbatch": Scenario(
+        part={"a": 0, "b": 1, "c": 0},
+        seeds=("a", "a", "c"),
+        graph={"a": ("b",), "c": ("b",)},
+        batch_seeds=True,
+        steps=100,
+    ),
+    "all": replace(
+        _SIX,
+        graph={"a": ("b", "c"), "b": ("a", "d", "e"), "d": ("c", "f"), "e": ("a",)},
+        seeds=("a", "a"),
+        batch_seeds=True,
+        kind={"c": "failonce", "f": "poison", "e": "flaky"},
+        grow={"a": ("d",), "b": ("f",)},
+        controls=("merge", "retry_failed", "merge"),
+    ),
+    "allbudget": replace(_SIX, kind={"c": "fail", "e": "flaky"}, controls=("merge",), max_pages=3, steps=250),
+    "allcancel": replace(_SIX, kind={"c": "fail", "e": "flaky"}, controls=("retry_failed", "cancel")),
+}

@@ -1,0 +1,450 @@
+"""The world around the real core: topics, fetchers, parsers, the gateway, and everything that can go wrong.
+
+Every step is one choice among the actions that are possible. `drain` ends the faults, and all must come to rest.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from odradek.contracts import (
+    Batch,
+    Discovered,
+    Fact,
+    Fetched,
+    FetchRequest,
+    JobChanged,
+    JobRecord,
+    Links,
+    Merged,
+    Parsed,
+    Progress,
+    Reached,
+    RetryAsked,
+    RobotsFetched,
+)
+from odradek.urls import partition_of
+from odradek_scheduler.core.completion import Completion, Need
+
+from .choices import Choices
+from .scheduler import Scheduler
+
+JOB = "j"
+RETRY_MS = 1_000
+
+
+class Violation(Exception):  # noqa: N818  (what the search is for, not an error)
+    """A law was broken."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What there is to crawl and what may happen. A URL is a letter; `part` is the partition of its host."""
+
+    part: dict[str, int]
+    seeds: tuple[str, ...]
+    graph: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    kind: dict[str, str] = field(default_factory=dict)
+    """ok, fail, flaky, failonce, contra (ok first, then 404), poison."""
+    grow: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Links that only a second fetch sees."""
+    controls: tuple[str, ...] = ()
+    partitions: int = 2
+    retries: int = 1
+    max_pages: int | None = None
+    max_pages_per_host: int | None = None
+    delay_s: float = 0.0
+    concurrency: int = 8
+    robots: dict[str, str | None] = field(default_factory=dict)
+    """Text by host; None: no answer for the first two times. Empty: robots.txt is not asked for."""
+    batch_seeds: bool = False
+    zombie: bool = False
+    lose_requests: bool = False
+    depth_first: bool = False
+    crashes: int = 3
+    steps: int = 120
+    broken: frozenset[str] = frozenset()
+    """Rules switched off, to see that the oracle bites."""
+
+    def host(self, url: str) -> str:
+        return f"h{self.part[url]}.example"
+
+    def spec(self) -> dict[str, Any]:
+        return {
+            "scope": {"max_pages": self.max_pages, "max_pages_per_host": self.max_pages_per_host},
+            "strategy": "depth_first" if self.depth_first else "breadth_first",
+            "politeness": {
+                "respect_robots": bool(self.robots),
+                "delay": self.delay_s,
+                "concurrency_per_host": self.concurrency,
+            },
+        }
+
+
+class World:
+    def __init__(self, scenario: Scenario, choose: Choices, story: list[str] | None = None) -> None:
+        self.scenario, self.choose, self.story = scenario, choose, story
+        self.now_ms = 1_000_000
+        self.frontier: list[list[Batch]] = [[] for _ in range(scenario.partitions)]
+        self.scheduled: list[FetchRequest] = []
+        self.fetched: list[bool] = []
+        self.pages: list[tuple[FetchRequest, str, tuple[str, ...]]] = []
+        self.parsed: list[bool] = []
+        self.fetch_counts: dict[str, int] = {}
+        self.robots_counts: dict[str, int] = {}
+        self.items: dict[str, int] = {}
+        self.forwarded: list[set[str]] = [set(), set()]
+        self.progress: dict[int, Progress] = {}
+        self.views: list[Progress | JobRecord] = []
+        """What the owner of the home partition has not seen yet."""
+        self.record = JobRecord(job=JOB, spec={}, seeding=("s",), seeded=True)
+        if "seeding" in scenario.broken:
+            self.record = JobRecord(job=JOB, spec={}, seeded=True)
+        self.home = partition_of(JOB, scenario.partitions)
+        self.completion = Completion(JOB, scenario.partitions)
+        self.reading: tuple[Need, dict[int, int]] | None = None
+        self.old_ends: dict[int, int] = {}
+        self.complete: Reached | None = None
+        self.controls = list(scenario.controls)
+        self.crashes_left = scenario.crashes
+        self.draining = False
+        self.outstanding: dict[str, list[dict[str, Any]]] = {}
+        self.schedulers = [Scheduler(self, number) for number in range(scenario.partitions)]
+        self.gateway: list[Callable[[], None]] = []
+        self._submit()
+
+    # ---- the gateway: every send is a step of its own
+
+    def _submit(self) -> None:
+        self.views.append(self.record)
+        self._tell(JobChanged(job=JOB, version=1, epoch=1, spec=self.scenario.spec()))
+        seeds = list(self.scenario.seeds)
+        if self.scenario.batch_seeds:
+            for partition in range(self.scenario.partitions):
+                mine = [seed for seed in seeds if self.scenario.part[seed] == partition]
+                if mine:
+                    self._later(lambda p=partition, us=mine: self.append(p, [self.found(u) for u in us]))
+        else:
+            for seed in seeds:
+                self._later(lambda u=seed: self.append(self.scenario.part[u], [self.found(u)]))
+        self._later(lambda: self._record(seeding=()))
+
+    def _later(self, step: Callable[[], None]) -> None:
+        self.gateway.append(step)
+
+    def _tell(self, fact: Fact) -> None:
+        for partition in range(self.scenario.partitions):
+            self._later(lambda p=partition: self.append(p, [fact]))
+
+    def _record(self, **changes: Any) -> None:
+        fields = {name: getattr(self.record, name) for name in JobRecord.__struct_fields__}
+        self.record = JobRecord(**(fields | changes | {"version": self.record.version + 1}))
+        self.views.append(self.record)
+
+    def found(self, url: str, via: str | None = None) -> Discovered:
+        host = self.scenario.host(url)
+        return Discovered(job=JOB, url=f"https://{host}/{url}", fp=url, key=host, seed=via is None, via=via)
+
+    # ---- topics
+
+    def append(self, partition: int, facts: list[Fact]) -> None:
+        batch = Batch(facts=tuple(facts))
+        self.frontier[partition].append(batch)
+        if self.complete is not None and any(isinstance(fact, Discovered) for fact in facts):
+            raise Violation(f"early: completion was announced, then {_short(batch)} reached partition {partition}")
+
+    def deliver(self, topic: str, message: Any) -> None:
+        if topic == "scheduled":
+            self.scheduled.append(message)
+            self.fetched.append(False)
+        elif topic == "frontier":
+            self.append(*message)
+        else:
+            self.progress[message.partition] = message
+            self.views.append(message)
+
+    # ---- actions
+
+    def actions(self) -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = []
+        for scheduler in self.schedulers:
+            found += scheduler.actions()
+        if self.open_requests():
+            found += [("fetch",)] * 2
+            if self.scenario.lose_requests and not self.draining:
+                found.append(("lose",))
+        if not all(self.parsed):
+            found += [("parse",)] * 2
+        if self.gateway:
+            found += [("submit",)] * 2
+        elif self.controls and any(self.frontier):
+            found.append(("control",))
+        if self.views:
+            found += [("view",)] * 2
+        elif self.complete is None and self.completion.needs(self.now_ms) is not None:
+            found.append(("detect",))
+        found.append(("pass_time",))
+        return found
+
+    def step(self) -> None:
+        actions = self.actions()
+        name, *arguments = actions[self.choose(len(actions))]
+        if arguments:
+            getattr(arguments[0], name)()
+        else:
+            getattr(self, name)()
+
+    def open_requests(self) -> list[int]:
+        return [index for index, done in enumerate(self.fetched) if not done]
+
+    def pass_time(self) -> None:
+        wakes = [wake for each in self.schedulers if (wake := each.core.wake_at_ms(self.now_ms)) is not None]
+        soon = min((wake - self.now_ms for wake in wakes if wake > self.now_ms), default=1_000)
+        steps = (soon, 10, 1_000, 61_000)
+        pick = 0 if self.draining else self.choose(len(steps) + 4)
+        self.now_ms += steps[min(pick, 3)] if pick < len(steps) else 10
+        for each in self.schedulers:
+            each.report()
+
+    def submit(self) -> None:
+        self.gateway.pop(0)()
+
+    def control(self) -> None:
+        control = self.controls.pop(0)
+        self.say(f"control: {control}")
+        if control == "retry_failed":
+            self._record(epoch=self.record.epoch + 1, seeding=() if "seeding" in self.scenario.broken else ("r",))
+            self.complete = None
+            self._tell(JobChanged(job=JOB, version=self.record.version, epoch=self.record.epoch))
+            self._tell(RetryAsked(job=JOB, epoch=self.record.epoch))
+            self._later(lambda: self._record(seeding=()))
+        elif control == "merge":
+            self._merge()
+        else:
+            wanted = {"cancel": "cancelled", "pause": "paused", "resume": "running"}[control]
+            self._record(wanted=wanted)
+            self._tell(JobChanged(job=JOB, version=self.record.version, epoch=self.record.epoch, wanted=wanted))
+
+    def _merge(self) -> None:
+        for scheduler in self.schedulers:
+            pages = scheduler.backlog()
+            if len(pages) > 1:
+                _, host, priority, _ = pages[0]
+                sources = tuple(offset for _, _, _, offset in pages[:2])
+                self.append(scheduler.number, [Merged(job=JOB, key=host, sources=sources, priority=priority)])
+
+    # ---- fetchers and parsers
+
+    def lose(self) -> None:
+        index = self.open_requests()[self.choose(len(self.open_requests()))]
+        self.fetched[index] = True
+        self.request_died(self.scheduled[index])
+        self.say(f"request lost: {self.scheduled[index].fp}")
+
+    def fetch(self) -> None:
+        waiting = self.open_requests()
+        index = waiting[self.choose(len(waiting))]
+        request = self.scheduled[index]
+        if self.now_ms >= request.lease_until_ms:
+            self.fetched[index] = True
+            self.say(f"fetcher: {request.fp} try {request.attempt} is past its lease")
+            return
+        if request.kind == "robots":
+            self._fetch_robots(index, request)
+            return
+        outcome = self._outcome(request)
+        links = self.scenario.graph.get(request.fp, ())
+        if self.fetch_counts[request.fp] > 1:
+            links += self.scenario.grow.get(request.fp, ())
+
+        def page() -> None:
+            self.answered(request)
+            self.pages.append((request, outcome, links))
+            self.parsed.append(False)
+
+        def fact() -> None:
+            self.answered(request)
+            status = {"ok": 200, "gone": 404, "err": 500}[outcome]
+            heard = Fetched(
+                job=JOB, fp=request.fp, key=request.key, attempt=request.attempt, status=status, at_ms=self.now_ms
+            )
+            self.append(self.scenario.part[request.fp], [heard])
+
+        def commit() -> None:
+            self.fetched[index] = True
+
+        steps = [fact, commit, page] if "page_first" in self.scenario.broken else [page, fact, commit]
+        self._some(f"fetcher: {request.fp} try {request.attempt} -> {outcome}", steps)
+
+    def _fetch_robots(self, index: int, request: FetchRequest) -> None:
+        count = self.robots_counts[request.key] = self.robots_counts.get(request.key, 0) + 1
+        text = self.scenario.robots.get(request.key)
+        silent = text is None and count < 3
+        heard = RobotsFetched(
+            key=request.key, origin=f"https://{request.key}", status=None if silent else 200,
+            reason="timeout_total" if silent else None, text=text, fp=request.fp, at_ms=self.now_ms,
+        )  # fmt: skip
+        self.answered(request)
+        self.append(int(request.key[1]), [heard])
+        if self.draining or self.choose(4):
+            self.fetched[index] = True
+
+    def _outcome(self, request: FetchRequest) -> str:
+        url = request.fp
+        kind = self.scenario.kind.get(url, "ok")
+        count = self.fetch_counts[url] = self.fetch_counts.get(url, 0) + 1
+        if kind == "fail":
+            return "gone"
+        if kind == "flaky":
+            return "ok" if self.draining else ("ok", "err")[self.choose(2)]
+        if kind == "failonce":
+            return "gone" if request.attempt == 0 else "ok"
+        if kind == "contra":
+            return "ok" if count == 1 else "gone"
+        return "ok"
+
+    def _some(self, what: str, steps: list[Callable[[], None]]) -> bool:
+        """Do the steps, or die after some of them."""
+        done = len(steps) if self.draining else min(len(steps), self.choose(len(steps) + 6))
+        self.say(what + ("" if done == len(steps) else f" KILLED after {done} of {len(steps)} steps"))
+        for each in steps[:done]:
+            each()
+        return done == len(steps)
+
+    def parse(self) -> None:
+        first: dict[str, int] = {}
+        for index, done in enumerate(self.parsed):
+            if not done:
+                first.setdefault(self.pages[index][0].fp, index)
+        index = sorted(first.values())[self.choose(len(first))]
+        request, outcome, links = self.pages[index]
+
+        def commit() -> None:
+            self.parsed[index] = True
+
+        if self.scenario.kind.get(request.fp) == "poison":
+            if "poison_fact" not in self.scenario.broken:
+                self._end(request, "failed", "poison")
+            commit()
+            return
+        if outcome == "ok":
+            self._parse_page(request, links, commit)
+            return
+        retry = outcome == "err" and request.attempt < self.scenario.retries
+        reason = "http_404" if outcome == "gone" else "http_500"
+        fact = lambda: self._end(request, "failed", reason, retry_in_ms=RETRY_MS if retry else None)  # noqa: E731
+        self._some(f"parser: {request.fp} try {request.attempt} {outcome}", [fact, commit])
+
+    def _parse_page(self, request: FetchRequest, links: tuple[str, ...], commit: Callable[[], None]) -> None:
+        forwarded = self.forwarded[self.choose(2)]
+        new = [url for url in dict.fromkeys(links) if url not in forwarded]
+        dropped = len(set(links)) - len(new)
+        if "lru_after_ack" in self.scenario.broken:
+            forwarded.update(new)
+        by_partition: dict[int, list[Fact]] = {}
+        for url in new:
+            by_partition.setdefault(self.scenario.part[url], []).append(self.found(url, via=request.fp))
+        send = [lambda p=p, facts=facts: self.append(p, facts) for p, facts in sorted(by_partition.items())]
+        send.append(lambda: forwarded.update(new))
+        items = lambda: self.items.__setitem__(request.fp, request.attempt)  # noqa: E731
+        fact = lambda: self._end(  # noqa: E731
+            request, "fetched", None, kept=True, links=Links(found=dropped, duplicates=dropped), items=1
+        )
+        steps = [*send, items, fact, commit]
+        if "links_before_parsed" in self.scenario.broken:
+            steps = [items, fact, commit, *send]
+        if not self._some(f"parser: {request.fp} try {request.attempt} ok", steps) and self.choose(2) == 0:
+            forwarded.clear()
+
+    def _end(self, request: FetchRequest, outcome: Any, reason: str | None, **more: Any) -> None:
+        fact = Parsed(
+            job=JOB, fp=request.fp, key=request.key, outcome=outcome, attempt=request.attempt, reason=reason,
+            at_ms=self.now_ms, **more,
+        )  # fmt: skip
+        self.append(self.scenario.part[request.fp], [fact])
+
+    # ---- politeness, seen from the site
+
+    def request_leaves(self, request: FetchRequest) -> None:
+        """Called when the core decides to send; the laws of pace are judged here."""
+        mine = self.outstanding.setdefault(request.key, [])
+        busy = [each for each in mine if each["answered_ms"] is None and each["lease_ms"] > self.now_ms]
+        if len(busy) >= self.scenario.concurrency:
+            raise Violation(f"impolite: {request.fp} sent while {[each['fp'] for each in busy]} are unanswered")
+        delay_ms = self.scenario.delay_s * 1000
+        resting = [each for each in mine if (each["answered_ms"] or -delay_ms) + delay_ms > self.now_ms]
+        if len(busy) + len(resting) >= self.scenario.concurrency and resting:
+            raise Violation(f"impolite: {request.fp} sent {self.now_ms - resting[-1]['answered_ms']} ms after an answer")
+        mine.append({"fp": request.fp, "try": request.attempt, "lease_ms": request.lease_until_ms, "answered_ms": None})
+
+    def request_died(self, request: FetchRequest) -> None:
+        """It never left."""
+        self.outstanding[request.key] = [
+            each for each in self.outstanding[request.key] if each["lease_ms"] != request.lease_until_ms
+            or (each["fp"], each["try"]) != (request.fp, request.attempt)
+        ]
+
+    def answered(self, request: FetchRequest) -> None:
+        for each in self.outstanding.get(request.key, ()):
+            if (each["fp"], each["try"], each["lease_ms"]) == (request.fp, request.attempt, request.lease_until_ms):
+                each["answered_ms"] = each["answered_ms"] or self.now_ms
+
+    # ---- completion
+
+    def new_home(self) -> None:
+        """The owner of the home partition has changed: it reads the compacted topics from the beginning."""
+        self.completion = Completion(JOB, self.scenario.partitions)
+        self.reading = None
+        self.views = [self.record, *self.progress.values()]
+
+    def view(self) -> None:
+        seen = self.views.pop(0)
+        if isinstance(seen, JobRecord):
+            self.completion.record_changed(seen)
+        else:
+            self.completion.reported(seen)
+
+    def detect(self) -> None:
+        """One small read: one partition's end or committed offset."""
+        need = self.completion.needs(self.now_ms)
+        if need is None:
+            return
+        if self.reading is None or self.reading[0] != need:
+            self.reading = (need, {})
+        offsets = self.reading[1]
+        if need == Need("ends", "scheduled"):
+            self.old_ends = {number: len(log) for number, log in enumerate(self.frontier)}
+        logs = {"scheduled": [self.fetched], "pages": [self.parsed], "frontier": self.frontier}.get(need.topic, [[]])
+        partition = len(offsets)
+        offsets[partition] = len(logs[partition]) if need.what == "ends" else _committed(logs[partition])
+        if "channels" in self.scenario.broken and need.what == "committed":
+            offsets[partition] = len(logs[partition])
+        if "ends_after_reports" in self.scenario.broken and need.topic == "frontier":
+            offsets[partition] = self.old_ends[partition]
+        if len(offsets) == len(logs):
+            self.completion.answered(need, offsets)
+            self.reading = None
+            reached = self.completion.reached(self.now_ms)
+            if reached is not None:
+                self._announced(reached)
+
+    def _announced(self, reached: Reached) -> None:
+        if reached.epoch < self.record.epoch:
+            self.say("an announcement of an older epoch is void")
+            self.completion.already_reached(reached)
+            return
+        self.complete = reached
+        self.say(f"COMPLETE {reached.state}")
+
+    def say(self, sentence: str) -> None:
+        if self.story is not None:
+            self.story.append(f"{self.now_ms - 1_000_000:>8} {sentence}")
+
+
+def _committed(done: list[bool]) -> int:
+    """The low-water mark: every record below it is done."""
+    return next((index for index, each in enumerate(done) if not each), len(done))
+
+
+def _short(batch: Batch) -> str:
+    return ", ".join(f"{type(fact).__name__}({getattr(fact, 'fp', '')})" for fact in batch.facts)
