@@ -85,6 +85,11 @@ def document(app: FastAPI) -> Callable[[], dict[str, Any]]:
                 schema = model.model_json_schema(ref_template=REF)
                 schemas.update(schema.pop("$defs", {}))
                 schemas[model.__name__] = schema
+            for name in ("HTTPValidationError", "ValidationError"):
+                schemas.pop(name, None)
+            for operation in (each for methods in found["paths"].values() for each in methods.values()):
+                if "422" in operation["responses"]:
+                    operation["responses"]["422"] = errors(422)[422]
             components["securitySchemes"] = {"key": {"type": "apiKey", "in": "header", "name": "X-API-Key"}}
             found["security"] = [{"key": []}, {}]
             app.openapi_schema = found

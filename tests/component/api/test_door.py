@@ -4,6 +4,7 @@ import hashlib
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 from tests.component.api.fakes import World
 
 from odradek.contracts import JobRecord
@@ -107,11 +108,13 @@ async def test_a_bug_is_a_problem_document_without_its_secrets() -> None:
     world = World()
     world.store.items["broken"] = {}
     world.jobs.values["j"] = JobRecord(job="j", spec={})
-    async with world.client() as client:
-        answer = await client.get("/v1/jobs/j/items")
+    with capture_logs() as logs:
+        async with world.client() as client:
+            answer = await client.get("/v1/jobs/j/items")
 
     assert same(answer, 500, "A bug")
     assert "KeyError" not in answer.text
+    assert [(entry["event"], entry["path"]) for entry in logs] == [("request_crashed", "/v1/jobs/j/items")]
 
 
 async def test_a_wrong_parameter_is_named() -> None:

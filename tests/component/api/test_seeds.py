@@ -74,9 +74,9 @@ async def test_every_kind_of_body_gives_the_same_seeds(world: World, kind: str, 
     assert found == {"https://a.example/": 50, "https://c.example/x": 90}
 
 
-async def test_a_hundred_thousand_seeds_in_one_stream_are_all_accounted_for(world: World) -> None:
+async def test_thousands_of_seeds_in_one_stream_are_all_accounted_for(world: World) -> None:
     async def body() -> AsyncIterator[bytes]:
-        for number in range(0, 100_000, 1000):
+        for number in range(0, 20_000, 1000):
             yield b"".join(
                 b"mailto:nobody\n" if each % 10 == 0 else b"https://h%d.example/%d\n" % (each % 7, each)
                 for each in range(number, number + 1000)
@@ -84,9 +84,9 @@ async def test_a_hundred_thousand_seeds_in_one_stream_are_all_accounted_for(worl
 
     answer = (await posted(world, body(), "text/plain")).json()
 
-    assert (answer["received"], answer["rejected_total"], len(answer["rejected"])) == (90_000, 10_000, 1000)
+    assert (answer["received"], answer["rejected_total"], len(answer["rejected"])) == (18_000, 2000, 1000)
     assert answer["rejected"][-1]["line"] == 9991
-    assert len(set(urls(world))) == 90_000
+    assert len(set(urls(world))) == 18_000
 
 
 async def test_verdicts_come_line_by_line_to_who_asks_for_them(world: World) -> None:
@@ -121,9 +121,10 @@ async def test_json_that_is_no_list_opens_nothing(world: World, body: bytes, sta
 
 
 async def test_two_streams_at_once_keep_the_job_open_until_both_are_done(world: World) -> None:
-    gate = asyncio.Event()
+    begun, gate = asyncio.Event(), asyncio.Event()
 
     async def slow() -> AsyncIterator[Any]:
+        begun.set()
         yield [(1, SeedLine("https://a.example/"))]
         await gate.wait()
         yield [(2, SeedLine("https://b.example/"))]
@@ -132,6 +133,7 @@ async def test_two_streams_at_once_keep_the_job_open_until_both_are_done(world: 
         yield [(1, SeedLine("https://c.example/"))]
 
     first = asyncio.create_task(world.gateway.add_seeds("j", slow()))
+    await begun.wait()
     await world.gateway.add_seeds("j", quick())
     between = world.gateway.records.get("j")
     gate.set()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
@@ -85,6 +86,9 @@ class Verdicts:
         return {"received": self.received, "rejected": shown, "rejected_total": self.rejected_total}
 
 
+_is_private = lru_cache(maxsize=4096)(host_refusal)
+
+
 class SeedJudge:
     """Judges the seeds of one job as the rest of the crawl would."""
 
@@ -103,7 +107,7 @@ class SeedJudge:
         )
         if isinstance(found, str):
             return found
-        if not self._allow_private and host_refusal(found.host):
+        if not self._allow_private and _is_private(found.host):
             return "private_address"
         site = self._scope.site(found)
         refusal = self._scope.refusal(found, depth=seed.depth, site=site, seed=True)
