@@ -41,9 +41,8 @@ class Reporter:
             await _within(self._idle, REPORT_EVERY_S - LEAST_S)
             self._folded.clear()
             self._idle.clear()
-            reports = await self.report()
-            if await self._recounts.look(reports):
-                await self.report()
+            while await self._recounts.look(await self.report()):
+                pass
 
     async def report(self) -> list[tuple[Owned, Progress]]:
         """One snapshot, a flush that covers it and all requests before it, then the reports; returns what it told."""
