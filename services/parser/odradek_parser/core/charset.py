@@ -37,6 +37,9 @@ _ALIASES = {
     "x-mac-cyrillic": "mac_cyrillic",    "iso-8859-8-i": "iso8859-8", "iso-8859-8-e": "iso8859-8",
 }  # fmt: skip
 
+_NOT_OF_THE_WEB = frozenset(
+    ("utf-7", "idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "mbcs", "oem")
+)
 _WEB = [
     "cp1252", "cp1251", "cp1250", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "iso8859_2", "iso8859_5",
     "iso8859_7", "koi8_r", "koi8_u", "cp932", "euc_jp", "iso2022_jp", "gb18030", "big5", "cp949", "euc_kr", "cp874",
@@ -84,7 +87,7 @@ def codec_of(label: str) -> str | None:
             return None
     except (LookupError, ValueError):
         return None
-    if name in ("utf-7", "idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape"):
+    if name in _NOT_OF_THE_WEB:
         return None
     return _SUPERSETS.get(name, name)
 

@@ -70,8 +70,12 @@ class LexborTree:
         self.root: Node = top.parent  # the document, which no selector matches
 
     def all(self, node: Node, selector: str) -> list[Node]:
-        """As `Tree`; a node that matches itself comes first in what lexbor gives, and is left out."""
+        """As `Tree`. Of what lexbor gives, the node itself comes first, and what several of a list match comes twice."""
         found: list[Node] = node.css(selector)
+        if "," in selector:
+            unique = {each.mem_id: each for each in found}
+            unique.pop(node.mem_id, None)
+            return list(unique.values())
         return found[1:] if found and found[0].mem_id == node.mem_id else found
 
     def first(self, node: Node, selector: str) -> Node | None:

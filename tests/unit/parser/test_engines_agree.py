@@ -1,0 +1,95 @@
+"""lexbor and BeautifulSoup over html5lib give the same answers to every selector that goes to lexbor."""
+
+import os
+from functools import lru_cache
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from odradek_parser.core.selectors import engine_for, selector
+from odradek_parser.core.trees import LexborTree, SoupTree, Tree
+
+EXAMPLES = int(os.environ.get("ODRADEK_TEST_EXAMPLES", "60"))
+TAGS = ("div", "p", "a", "b", "i", "ul", "li", "table", "tr", "td", "h3", "span", "article", "br", "script", "template",
+        "select", "option", "form", "svg", "title", "em", "pre", "input")  # fmt: skip
+CLASSES = ("x", "y", "price")
+
+text = st.sampled_from(("", " ", "one", "zwei\u00a0drei", "a &amp; b", "<!-- c -->", "&lt;", "\n\t", "\u3042"))
+attributes = st.lists(
+    st.sampled_from(
+        ('class="x"', 'class="x y"', 'class="price"', 'id="n"', "href=/a", "checked", "disabled", 'title="<"')
+    ),
+    max_size=2,
+    unique_by=lambda each: each.partition("=")[0],
+).map(" ".join)
+leaf = st.builds(lambda tag, attrs, inner: f"<{tag} {attrs}>{inner}</{tag}>", st.sampled_from(TAGS), attributes, text)
+soup = st.recursive(
+    leaf | text,
+    lambda inner: st.builds(
+        lambda tag, attrs, parts, closed: f"<{tag} {attrs}>{''.join(parts)}{f'</{tag}>' if closed else ''}",
+        st.sampled_from(TAGS), attributes, st.lists(inner, max_size=4), st.booleans(),
+    ),
+    max_leaves=15,
+)  # fmt: skip
+page = soup.map(lambda body: f"<!doctype html><title>t</title><body>{body}")
+
+compound = st.builds(
+    lambda tag, rest: tag + rest if tag + rest else "*",
+    st.sampled_from(("", *TAGS[:13])),
+    st.sampled_from((
+        "", ".x", ".x.y", "#n", "[href]", "[class~=y]", '[href^="/"]', '[title="<"]', ":first-child", ":last-of-type",
+        ":nth-child(2n+1)", ":nth-last-child(2)", ":only-child", ":empty", ":not(.x)", ":not(b, i)", ":is(p, .y)",
+        ":has(> b)", ":has(a, .x)", ":checked", ":disabled", ":root", ":nth-child(1 of .x)", ":where(.y)",
+    )),
+)  # fmt: skip
+complex_ = st.builds(
+    lambda first, more: first + "".join(combinator + each for combinator, each in more),
+    compound,
+    st.lists(st.tuples(st.sampled_from((" ", " > ", " + ", " ~ ")), compound), max_size=2),
+)
+css = st.lists(complex_, min_size=1, max_size=2).map(", ".join)
+
+
+@lru_cache(maxsize=200)
+def both(html: str) -> tuple[LexborTree, SoupTree]:
+    return LexborTree(html), SoupTree(html)
+
+
+def described(tree: Tree, nodes: list[Any]) -> list[tuple[str, dict[str, str], str]]:
+    """Apart from the root: whether it is a first or only child, having no parent, the two see differently."""
+    found = [(tree.name(node), tree.attributes(node), tree.text(node)) for node in nodes]
+    return [each for each in found if each[0] != "html"]
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(page, css)
+def test_a_selector_of_the_fast_engine_finds_the_same_elements_with_the_same_text(html: str, query: str) -> None:
+    if engine_for(query) != "lexbor":
+        return
+    fast, reference = both(html)
+
+    found = selector(query, "lexbor").all(fast, fast.root)
+
+    assert described(fast, found) == described(reference, selector(query, "html5lib").all(reference, reference.root))
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(page, st.sampled_from(TAGS), st.builds("{}{}".format, st.sampled_from(("", "& > ")), compound))
+def test_below_an_element_both_engines_find_the_same_and_never_the_element_itself(
+    html: str, each: str, query: str
+) -> None:
+    if engine_for(query) != "lexbor":
+        return
+    fast, reference = both(html)
+    every, inner = selector(each, "lexbor"), selector(query, "lexbor")
+    slow_every, slow_inner = selector(each, "html5lib"), selector(query, "html5lib")
+
+    found = [described(fast, inner.all(fast, node)) for node in every.all(fast, fast.root)]
+    firsts = [inner.first(fast, node) is not None for node in every.all(fast, fast.root)]
+
+    expected = [
+        described(reference, slow_inner.all(reference, node)) for node in slow_every.all(reference, reference.root)
+    ]
+    assert found == expected
+    assert firsts == [bool(each_found) for each_found in expected]

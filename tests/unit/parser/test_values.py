@@ -1,0 +1,110 @@
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from odradek.specification import ValueType
+from odradek_parser.core.values import NoValue, Setting, converter
+
+HERE = Setting("https://books.example/list/", 1_700_000_000_000)
+
+
+def value(kind: ValueType, text: str, locale: str | None = None) -> Any:
+    return converter(kind, locale)(text, HERE)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("1.299,00 €", "1299.00"), ("$1,299.00", "1299.00"), ("EUR 12.34", "12.34"), ("3,50", "3.50"), ("12", "12"),
+        ("1,234", "1234"), ("1.234.567", "1234567"), ("1.234.567,8", "1234567.8"), ("0.125", "0.125"),
+        ("1234.5678", "1234.5678"), ("1 299,50 zł", "1299.50"), ("1\u202f299,50", "1299.50"), ("1’299.00", "1299.00"),
+        ("₹1,23,456.78", "123456.78"), ("-5", "-5"), ("\u22125,5", "-5.5"), ("MODEL-5", "5"), ("10 %", "10"),
+        (".5", "0.5"), ("1,299.999", "1299.999"), ("٣٫٥", "3.5"), ("007", "7"), ("0", "0"), ("1'000", "1000"),
+    ],
+)  # fmt: skip
+def test_a_decimal_without_a_locale_goes_by_its_looks(text: str, number: str) -> None:
+    assert value("decimal", text) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "locale", "number"),
+    [
+        ("1.299", "de_DE", "1299"), ("1.299", "en_US", "1.299"), ("1,299", "de_DE", "1.299"), ("1,299", "en_US", "1299"),
+        ("1 299,5", "fr_FR", "1299.5"), ("1’299.5", "de_CH", "1299.5"), ("1,23,456", "en_IN", "123456"),
+    ],
+)  # fmt: skip
+def test_a_locale_decides_what_the_marks_mean(text: str, locale: str, number: str) -> None:
+    assert value("decimal", text, locale) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "locale"),
+    [("5-10", None), ("1.2.3", None), ("none", None), ("1,000,00", None), ("12.34", "de_DE"), ("$1,299.00", "de_DE"),
+     ("9" * 500, None)],
+)  # fmt: skip
+def test_what_is_no_number_or_in_doubt_is_refused(text: str, locale: str | None) -> None:
+    with pytest.raises(NoValue):
+        value("decimal", text, locale)
+
+
+@given(st.decimals(min_value=-(10**9), max_value=10**9, places=2, allow_nan=False))
+def test_a_decimal_with_two_places_reads_as_itself(number: Any) -> None:
+    plain = format(number, "f")
+
+    assert value("decimal", f"EUR {plain}") in (plain, plain.removeprefix("-") if number == 0 else plain)
+
+
+def test_an_integer_has_no_fraction_that_counts() -> None:
+    assert (value("integer", "1.299,00"), value("integer", "12 pieces")) == (1299, 12)
+    with pytest.raises(NoValue):
+        value("integer", "12.5")
+
+
+@pytest.mark.parametrize(("text", "truth"), [("Yes", True), ("true", True), ("1", True), ("off", False), ("0", False)])
+def test_a_boolean_is_a_word_for_it(text: str, truth: bool) -> None:  # noqa: FBT001  (a table of answers)
+    assert value("boolean", text) is truth
+
+
+def test_a_boolean_that_is_no_such_word_is_refused() -> None:
+    with pytest.raises(NoValue):
+        value("boolean", "perhaps")
+
+
+def test_a_url_is_made_absolute() -> None:
+    assert value("url", " ../a?b=1#c ") == "https://books.example/a?b=1#c"
+
+
+@pytest.mark.parametrize(
+    ("text", "locale", "moment"),
+    [
+        ("2024-05-01", None, "2024-05-01T00:00:00Z"),
+        ("2024-05-01T10:00:00+02:00", None, "2024-05-01T08:00:00Z"),
+        ("Wed, 01 May 2024 10:00:00 +0200", None, "2024-05-01T08:00:00Z"),
+        ("1. Mai 2024", "de_DE", "2024-05-01T00:00:00Z"),
+        ("01/05/2024", "en_GB", "2024-05-01T00:00:00Z"),
+        ("01/05/2024", "en_US", "2024-01-05T00:00:00Z"),
+        ("2 hours ago", "en_US", "2023-11-14T20:13:00Z"),
+    ],
+)
+def test_a_date_is_utc_and_a_relative_one_counts_from_the_fetch(text: str, locale: str | None, moment: str) -> None:
+    assert value("datetime", text, locale) == moment
+
+
+@pytest.mark.parametrize("text", ["x", "soon", "9" * 200, "2024-13-45", "0001-01-01T00:00:00+23:00"])
+def test_what_is_no_date_is_refused(text: str) -> None:
+    with pytest.raises(NoValue):
+        value("datetime", text, "en")
+
+
+@given(
+    st.sampled_from(["integer", "decimal", "boolean", "url"]),
+    st.text(max_size=60),
+    st.sampled_from([None, "de_DE", "fr_FR", "ar_EG"]),
+)
+def test_any_text_is_a_value_or_refused(kind: ValueType, text: str, locale: str | None) -> None:
+    try:
+        assert value(kind, text, locale) is not None
+    except NoValue as refused:
+        assert str(refused)
