@@ -35,7 +35,7 @@ soup = st.recursive(
 page = soup.map(lambda body: f"<!doctype html><title>t</title><body>{body}")
 
 compound = st.builds(
-    lambda tag, rest: tag + rest if tag + rest else "*",
+    lambda tag, rest: tag + rest or "*",
     st.sampled_from(("", *TAGS[:13])),
     st.sampled_from((
         "", ".x", ".x.y", "#n", "[href]", "[class~=y]", '[href^="/"]', '[title="<"]', ":first-child", ":last-of-type",

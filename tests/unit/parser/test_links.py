@@ -39,7 +39,7 @@ def test_a_reference_is_a_link(html: str, target: str) -> None:
 
 @pytest.mark.parametrize(
     "html",
-    ['<link rel=stylesheet href=a.html>', '<link rel="alternate stylesheet" href=a>', "<a name=x>", "<img src=a.html>",
+    ["<link rel=stylesheet href=a.html>", '<link rel="alternate stylesheet" href=a>', "<a name=x>", "<img src=a.html>",
      '<a href="">', '<a href="#top">', "<template><a href=/x></a></template>", "<!-- <a href=/x> -->",
      "<script>'<a href=/x>'</script>", '<form action="/x">'],
 )  # fmt: skip
@@ -62,8 +62,8 @@ def test_a_base_that_is_no_web_address_is_ignored(base: str) -> None:
 
 def test_each_link_is_counted_once_as_forwarded_duplicate_or_refused_with_its_reason() -> None:
     html = (
-        link("new") + link("new") + link("new#part") + link("known") + link("https://other.example/") + link("mailto:a@b")
-        + link("http://[") + link("a.pdf") + link("no", rel="NoFollow ugc") + link("/private/x") + link("x" * 2100)
+        link("new") + link("new") + link("new#part") + link("known") + link("https://other.example/")
+        + link("mailto:a@b") + link("http://[") + link("a.pdf") + link("no", rel="NoFollow ugc") + link("/private/x") + link("x" * 2100)
     )  # fmt: skip
     spec = a_spec(scope={"exclude": ["/private/"]})
 
@@ -110,8 +110,9 @@ def test_a_job_that_does_not_follow_links_counts_none() -> None:
 def test_robots_directives_of_page_and_header_are_obeyed(
     head: str,
     headers: dict[str, str],
+    *,
     followed: bool,
-    indexed: bool,  # noqa: FBT001  (a table of answers)
+    indexed: bool,
 ) -> None:
     reading = a_reading(f"{head}<a href=a>", headers=headers)
 
@@ -165,7 +166,7 @@ words = st.text("ab/.?#=&%2:~ é", max_size=12)
 @settings(max_examples=150, deadline=None)
 @given(st.lists(words, max_size=6))
 def test_links_are_those_of_an_independent_implementation(hrefs: list[str]) -> None:
-    """lxml and urllib, brought to the same form; they are strict where the URL standard forgives, and leave such out."""
+    """lxml and urllib, which are strict where the URL standard forgives; what they refuse is left out."""
     page = "<!doctype html><body>" + "".join(f"<a href='{href}'>x</a>" for href in hrefs)
     expected = set()
     for element, _, href, _ in lxml_html.document_fromstring(page).iterlinks():

@@ -7,7 +7,8 @@ from odradek_parser.core.rules import Record, compile_rules
 
 CARDS = """<!doctype html><html lang=en><head><title>Books</title><base href="/shop/"></head><body>
 <article class=product data-sku=A1><h3> The  <b>B</b>ook<script>x()</script> </h3><p class=price>£1,299.50</p>
-  <a href="b/1">more</a><ul><li class=tag>old<li class=tag> <li class=tag>rare</ul><p class=note>size 12 cm</p></article>
+  <a href="b/1">more</a><ul><li class=tag>old<li class=tag> <li class=tag>rare</ul>
+  <p class=note>size 12 cm</p></article>
 <article class=product data-sku=""><h3></h3><p class=price>ask us</p></article>
 </body></html>"""
 
@@ -210,7 +211,10 @@ def test_an_empty_extract_means_no_records() -> None:
 
 
 def test_an_article_is_its_paragraphs_without_the_furniture() -> None:
-    html = "<title>T</title><nav><p>menu</nav><article><h1>Head</h1><p>One <b>two</b></p><aside><p>ad</p></aside><li>x</article>"
+    html = (
+        "<title>T</title><nav><p>menu</nav>"
+        + "<article><h1>Head</h1><p>One <b>two</b></p><aside><p>ad</p></aside><li>x</article>"
+    )
 
     [record] = extracted(html, {"type": "a", "builtin": "article"})
 

@@ -19,9 +19,11 @@ def value(kind: ValueType, text: str, locale: str | None = None) -> Any:
     [
         ("1.299,00 €", "1299.00"), ("$1,299.00", "1299.00"), ("EUR 12.34", "12.34"), ("3,50", "3.50"), ("12", "12"),
         ("1,234", "1234"), ("1.234.567", "1234567"), ("1.234.567,8", "1234567.8"), ("0.125", "0.125"),
-        ("1234.5678", "1234.5678"), ("1 299,50 zł", "1299.50"), ("1\u202f299,50", "1299.50"), ("1’299.00", "1299.00"),
+        ("1234.5678", "1234.5678"), ("1 299,50 zł", "1299.50"), ("1\u202f299,50", "1299.50"),
+        ("1\u2019299.00", "1299.00"),
         ("₹1,23,456.78", "123456.78"), ("-5", "-5"), ("\u22125,5", "-5.5"), ("MODEL-5", "5"), ("10 %", "10"),
-        (".5", "0.5"), ("1,299.999", "1299.999"), ("٣٫٥", "3.5"), ("007", "7"), ("0", "0"), ("1'000", "1000"),
+        (".5", "0.5"), ("1,299.999", "1299.999"), ("\u0663\u066b\u0665", "3.5"), ("007", "7"), ("0", "0"),
+        ("1'000", "1000"),
     ],
 )  # fmt: skip
 def test_a_decimal_without_a_locale_goes_by_its_looks(text: str, number: str) -> None:
@@ -31,8 +33,9 @@ def test_a_decimal_without_a_locale_goes_by_its_looks(text: str, number: str) ->
 @pytest.mark.parametrize(
     ("text", "locale", "number"),
     [
-        ("1.299", "de_DE", "1299"), ("1.299", "en_US", "1.299"), ("1,299", "de_DE", "1.299"), ("1,299", "en_US", "1299"),
-        ("1 299,5", "fr_FR", "1299.5"), ("1’299.5", "de_CH", "1299.5"), ("1,23,456", "en_IN", "123456"),
+        ("1.299", "de_DE", "1299"), ("1.299", "en_US", "1.299"), ("1,299", "de_DE", "1.299"),
+        ("1,299", "en_US", "1299"),
+        ("1 299,5", "fr_FR", "1299.5"), ("1\u2019299.5", "de_CH", "1299.5"), ("1,23,456", "en_IN", "123456"),
     ],
 )  # fmt: skip
 def test_a_locale_decides_what_the_marks_mean(text: str, locale: str, number: str) -> None:
@@ -105,6 +108,7 @@ def test_what_is_no_date_is_refused(text: str) -> None:
 )
 def test_any_text_is_a_value_or_refused(kind: ValueType, text: str, locale: str | None) -> None:
     try:
-        assert value(kind, text, locale) is not None
+        found = value(kind, text, locale)
     except NoValue as refused:
-        assert str(refused)
+        found = str(refused)
+    assert found not in (None, "")
