@@ -85,10 +85,10 @@ class Reader:
         return _asked(lambda: list(self._documents[ITEMS].find(match).sort("_id", 1).limit(limit)))
 
     def _all(self, job: str) -> Iterator[Document]:
-        after: str | None = None
-        while batch := self._page(job, after, EXPORT_BATCH):
-            yield from batch
-            after = batch[-1]["_id"]
+        """One cursor without an order: a store may pay for the whole job with every page it has to sort."""
+        found = _asked(lambda: self._documents[ITEMS].find(job_range(job)).batch_size(EXPORT_BATCH))
+        while (document := _asked(lambda: next(found, None))) is not None:
+            yield document
 
     def _searched(self, body: Document) -> Any:
         try:

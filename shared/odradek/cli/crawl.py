@@ -144,11 +144,16 @@ class _Run:
         if standing["state"] not in FINAL_STATES:
             self._finish(result, None)
             return INTERRUPTED
-        with rest.lines(f"/v1/jobs/{job}/export") as lines:
-            write_items(self._asked.output, lines)
+        await asyncio.to_thread(self._write, rest, job, result["items"])
         self._remember(job_id=job, result=result)
         self._finish(result, str(self._asked.output))
         return _exit_code(result)
+
+    def _write(self, rest: Rest, job: str, wanted: int) -> None:
+        with rest.lines(f"/v1/jobs/{job}/export") as lines:
+            written = write_items(self._asked.output, lines)
+        if written != wanted:
+            self._show.say(f"{written} of {wanted} items were written: the others have the identity of one of these")
 
     def _submit(self, rest: Rest, job: str | None) -> str:
         if job is None:
