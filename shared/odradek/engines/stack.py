@@ -5,13 +5,13 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from http import HTTPStatus
-from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
-from odradek.engines.engine import LOOPBACK, Engine, free_port
+from odradek.engines.bytecode import bytecode_env
+from odradek.engines.engine import LOOPBACK, Engine, free_port, http_answers
 from odradek.engines.kafka import kafka_engine
 from odradek.engines.stores import elasticsearch_engine, mongodb_engine
+from odradek.errors import UserError
 from odradek.kafka.admin import apply_topics
 from odradek.runtime.supervisor import Child, Happened, Supervisor
 from odradek.settings import Settings
@@ -35,12 +35,18 @@ class StackOptions:
     mongodb: str | None = None
     elasticsearch: str | None = None
     """Engines that exist already; None: embedded."""
+    ports: Mapping[str, int] = field(default_factory=dict)
+    """By engine (kafka, mongodb, elasticsearch), where a person has chosen one; else a free one, remembered."""
     overrides: Mapping[str, str] = field(default_factory=dict)
     """Settings that win over the person's."""
 
 
 class Stack:
-    """Starts, keeps and stops everything. Times of the start are in `split`, seconds by stage."""
+    """Starts, keeps and stops everything.
+
+    Times of the start are in `split`, seconds by stage (`engines_s` is Kafka's; the stores start beside it), and in
+    `supervisor.ready_s`, seconds by child.
+    """
 
     def __init__(
         self,
@@ -49,12 +55,12 @@ class Stack:
         told: Callable[[Happened], None] = lambda _: None,
     ) -> None:
         self._options, self._notice = options, notice
-        self.supervisor = Supervisor(options.folder / "logs", told)
+        own = {name: value for name, value in options.environ.items() if not name.startswith("ODRADEK_")}
+        self.supervisor = Supervisor(options.folder / "logs", told, bytecode_env(own))
         self.split: dict[str, float] = {}
         self.env: dict[str, str] = {}
         self.api_url = ""
         self._ports: dict[str, int] = {}
-        self._stores: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Everything, in the order of need.
@@ -65,23 +71,28 @@ class Stack:
         started = time.monotonic()
         engines = await asyncio.to_thread(self._engines)
         self.env = self._environment(engines)
-        kafka = [engine for name, engine in engines.items() if name == "kafka"]
-        stores = [engine for name, engine in engines.items() if name != "kafka"]
-        self._stores = asyncio.create_task(self.supervisor.start(*map(_engine_child, stores)))
-        await self.supervisor.start(*map(_engine_child, kafka))
+        self._note("prepared_s", started)
+        stores = [engine.child() for name, engine in engines.items() if name != "kafka"]
+        try:
+            async with asyncio.TaskGroup() as group:  # whichever fails first ends the start
+                group.create_task(self.supervisor.start(*stores))
+                group.create_task(self._kafka_and_services(engines.get("kafka")))
+        except BaseExceptionGroup as several:
+            raise several.exceptions[0] from None
+
+    async def _kafka_and_services(self, kafka: Engine | None) -> None:
+        started = time.monotonic()
+        if kafka is not None:
+            await self.supervisor.start(kafka.child())
         started = self._note("engines_s", started)
         await asyncio.to_thread(apply_topics, Settings.read(self.env))
         started = self._note("topics_s", started)
         await self.supervisor.start(*self._services())
-        await self._stores
         self._note("services_s", started)
 
     async def stop(self) -> None:
         """Services first, so that they can finish; then the engines."""
-        names = [child.name for child in self._services()] if self.env else []
-        if self._stores is not None:
-            self._stores.cancel()
-        await self.supervisor.stop_group(names)
+        await self.supervisor.stop_group([child.name for child in self._services()] if self.env else [])
         await self.supervisor.stop()
 
     def _note(self, stage: str, since: float) -> float:
@@ -90,14 +101,18 @@ class Stack:
         return now
 
     def _engines(self) -> dict[str, Engine]:
-        folder, options = self._options.folder, self._options
+        folder, options, ports = self._options.folder, self._options, self._options.ports
         engines: dict[str, Engine] = {}
-        if options.kafka is None:
-            engines["kafka"] = kafka_engine(folder / "kafka", self._notice)
-        if options.mongodb is None:
-            engines["mongodb"] = mongodb_engine(folder / "mongodb")
-        if options.elasticsearch is None:
-            engines["elasticsearch"] = elasticsearch_engine(folder / "elasticsearch")
+        try:
+            if options.kafka is None:
+                engines["kafka"] = kafka_engine(folder / "kafka", self._notice, port=ports.get("kafka"))
+            if options.mongodb is None:
+                engines["mongodb"] = mongodb_engine(folder / "mongodb", port=ports.get("mongodb"))
+            if options.elasticsearch is None:
+                port = ports.get("elasticsearch")
+                engines["elasticsearch"] = elasticsearch_engine(folder / "elasticsearch", port=port)
+        except OSError as error:
+            raise UserError(f"The state folder {folder} cannot be written: {error.strerror}.", exit_code=1) from error
         return engines
 
     def _environment(self, engines: Mapping[str, Engine]) -> dict[str, str]:
@@ -127,24 +142,9 @@ class Stack:
         port = int(self.env["ODRADEK_API_PORT"]) if kind == "api" else self._port_of(name)
         env = self.env | ({} if kind == "api" else {"ODRADEK_METRICS_PORT": str(port)})
         command: Sequence[str] = (sys.executable, "-m", "odradek", "service", kind)
-        return Child(name, command, lambda: _is_ready(port), env)
+        return Child(name, command, lambda: http_answers(port, "/health/ready"), env)
 
     def _port_of(self, name: str) -> int:
         if name not in self._ports:
             self._ports[name] = free_port()
         return self._ports[name]
-
-
-def _engine_child(engine: Engine) -> Child:
-    return Child(engine.name, engine.command, engine.ready, engine.env, stop_deadline_s=20)
-
-
-def _is_ready(port: int) -> bool:
-    connection = HTTPConnection(LOOPBACK, port, timeout=2)
-    try:
-        connection.request("GET", "/health/ready")
-        return connection.getresponse().status == HTTPStatus.OK
-    except (OSError, HTTPException):
-        return False
-    finally:
-        connection.close()

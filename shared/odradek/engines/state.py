@@ -28,48 +28,44 @@ class StateFolder:
             self.path.chmod(0o700)
             self._lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            raise UserError(
-                f"The state folder {self.path} cannot be used: {error.strerror}; choose another with --state.",
-                exit_code=1,
-            ) from None
+            raise self._refusal(f"cannot be used ({error.strerror}); choose another with --state") from None
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            holder = (self.path / "lock").read_text().strip() or "unknown"
-            os.close(self._lock)
-            raise UserError(
-                f"The state folder {self.path} is in use by process {holder}; wait for it or choose another with "
-                "--state.",
-                exit_code=1,
-            ) from None
-        self._note_holder()
+            self._hold(self._lock)
+        except BaseException:
+            self._release()
+            raise
         return self
 
-    def _note_holder(self) -> None:
-        assert self._lock is not None  # noqa: S101  (set just before)
+    def _hold(self, lock: int) -> None:
         try:
-            os.ftruncate(self._lock, 0)
-            os.write(self._lock, str(os.getpid()).encode())
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = os.read(lock, 20).decode() or "unknown"
+            raise self._refusal(f"is in use by process {holder}; wait for it or choose another with --state") from None
+        try:
+            os.ftruncate(lock, 0)
+            os.write(lock, str(os.getpid()).encode())
             probe = self.path / "probe"
             probe.write_bytes(b"\0" * 65_536)
             probe.unlink()
             space = os.statvfs(self.path)
         except OSError as error:
-            raise UserError(
-                f"The state folder {self.path} cannot be written: {error.strerror}; free space or choose another with "
-                "--state.",
-                exit_code=1,
-            ) from None
-        free = space.f_bavail * space.f_frsize
-        if free < LEAST_FREE_BYTES:
-            raise UserError(
-                f"The state folder {self.path} has only {free // 2**20} MiB free and needs "
-                f"{LEAST_FREE_BYTES // 2**20}; free space or choose another with --state.",
-                exit_code=1,
-            )
+            why = f"cannot be written ({error.strerror}); free space or choose another with --state"
+            raise self._refusal(why) from None
+        free_mib, least_mib = space.f_bavail * space.f_frsize >> 20, LEAST_FREE_BYTES >> 20
+        if free_mib < least_mib:
+            why = f"has only {free_mib} MiB free and needs {least_mib}; free space or choose another with --state"
+            raise self._refusal(why)
+
+    def _refusal(self, why: str) -> UserError:
+        return UserError(f"The state folder {self.path} {why}.", exit_code=1)
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._lock is not None:
-            os.close(self._lock)
+        self._release()

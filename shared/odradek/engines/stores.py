@@ -1,67 +1,56 @@
 """The two stores of the embedded stack: noida-db speaks Elasticsearch's API, SecantusDB MongoDB's protocol.
 
-SecantusDB is GPL-2.0: an optional extra that runs as a process of its own and is never imported.
+noida-db holds what it indexes in memory, about 5 KB a crawl event, and saves it when it is stopped: what the stack
+keeps is capped by the indexer (`ODRADEK_LOG_EVENTS_MAX`). SecantusDB is GPL-2.0: an optional extra that runs as a
+process of its own and is never imported.
 """
 
-import importlib.util
-import sys
+import shutil
+import sysconfig
 from pathlib import Path
 
-import httpx
-import pymongo
-from pymongo.errors import PyMongoError
-
-from odradek.engines.engine import LOOPBACK, Engine, remembered_port
+from odradek.engines.engine import (
+    LOOPBACK,
+    Engine,
+    http_answers,
+    package_folder,
+    port_accepts,
+    remembered_port,
+)
 from odradek.errors import UserError
 
+MONGODB_CACHE = "256M"
+"""SecantusDB's share of the memory; 1 GiB unless told."""
 
-def elasticsearch_engine(folder: Path) -> Engine:
-    """noida-db with only its Elasticsearch side; the binary itself, since its wrapper would leave it behind."""
+
+def elasticsearch_engine(folder: Path, *, port: int | None = None) -> Engine:
+    """noida-db with only its Elasticsearch side; the binary itself, since its wrapper would leave it behind.
+
+    Raises:
+        UserError: it is not installed, or the chosen port is taken.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    port = remembered_port(folder)
-    package = importlib.util.find_spec("noida_db")
-    if package is None or not package.submodule_search_locations:
-        raise UserError("The embedded search engine is not installed; pip install 'odradek[embedded]'.")
-    binary = Path(package.submodule_search_locations[0]) / "noida-db"
-    options = (
-        "start",
-        "--data-dir",
-        str(folder / "data"),
-        "--only",
-        "elasticsearch",
-        "--elasticsearch-port",
-        str(port),
-    )
-    url = f"http://{LOOPBACK}:{port}"
-    return Engine("elasticsearch", (str(binary), *options), url, lambda: _http_answers(url))
+    binary = package_folder("noida_db", "search engine") / "noida-db"
+    port = remembered_port(folder, port)
+    options = f"start --only elasticsearch --elasticsearch-port {port} --data-dir".split()
+    command = (str(binary), *options, str(folder / "data"))
+    return Engine("elasticsearch", command, f"http://{LOOPBACK}:{port}", lambda: http_answers(port))
 
 
-def mongodb_engine(folder: Path) -> Engine:
-    """SecantusDB, standalone."""
-    data = folder / "data"
+def mongodb_engine(folder: Path, *, port: int | None = None) -> Engine:
+    """SecantusDB as a single server, deaf to configuration files of this person or machine.
+
+    Raises:
+        UserError: it is not installed, or the chosen port is taken.
+    """
+    data, configuration = folder / "data", folder / "secantusd.toml"
     data.mkdir(parents=True, exist_ok=True)
-    port = remembered_port(folder)
-    script = Path(sys.executable).with_name("secantusd-py")
-    if not script.exists():
+    script = shutil.which("secantusd-py", path=sysconfig.get_path("scripts")) or shutil.which("secantusd-py")
+    if script is None:
         raise UserError("The embedded document store is not installed; pip install 'odradek[embedded]'.")
-    options = ("--host", LOOPBACK, "--port", str(port), "--storage-path", str(data), "--standalone")
-    url = f"mongodb://{LOOPBACK}:{port}/odradek"
-    return Engine("mongodb", (str(script), *options), url, lambda: _mongodb_answers(url))
-
-
-def _http_answers(url: str) -> bool:
-    try:
-        return httpx.get(url, timeout=1, trust_env=False).is_success
-    except httpx.HTTPError:
-        return False
-
-
-def _mongodb_answers(url: str) -> bool:
-    client: pymongo.MongoClient[dict[str, object]] = pymongo.MongoClient(url, serverSelectionTimeoutMS=500)
-    try:
-        client.admin.command("ping")
-    except PyMongoError:
-        return False
-    finally:
-        client.close()
-    return True
+    configuration.touch()
+    port = remembered_port(folder, port)
+    options = f"--host {LOOPBACK} --port {port} --standalone --cache-size {MONGODB_CACHE} --log-level WARNING".split()
+    command = (script, *options, "--storage-path", str(data), "--config", str(configuration))
+    # It listens after its storage is open, and drivers wait for a server by themselves.
+    return Engine("mongodb", command, f"mongodb://{LOOPBACK}:{port}/odradek", lambda: port_accepts(port))
