@@ -1,21 +1,22 @@
-"""`odradek jobs`, `odradek logs` and `odradek items`: the REST routes from a shell."""
+"""`odradek jobs`: submit, watch, steer and audit jobs through the gateway."""
 
-import json
-import os
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
+import yaml
 
-from odradek.cli.rest import Rest
+from odradek.cli.presenting import Presenter
+from odradek.cli.tables import LOCAL, Api, AsJson, page, rest, show
+from odradek.errors import UserError
 from odradek.specification import load_job_file, validated
 
-Api = Annotated[str, typer.Option("--api", envvar="ODRADEK_API_URL", help="Address of the gateway.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-LOCAL = "http://127.0.0.1:8000"
+FINAL_STATES = ("complete", "failed", "cancelled", "expired")
+LOOK_EVERY_S = 0.5
+LISTED = ("job_id", "state", "pages", "items", "failed", "pending", "pages_per_s", "eta_s", "limiting_reason")
 
 jobs_app = typer.Typer(help="Submit, watch and steer jobs.", no_args_is_help=True)
 
@@ -23,32 +24,6 @@ jobs_app = typer.Typer(help="Submit, watch and steer jobs.", no_args_is_help=Tru
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.add_typer(jobs_app, name="jobs")
-    app.command()(logs)
-    app.command()(items)
-
-
-def _rest(api: str) -> Rest:
-    return Rest(api, os.environ.get("ODRADEK_API_KEY"))
-
-
-def _show(value: Any, *, as_json: bool) -> None:
-    if as_json or not sys.stdout.isatty():
-        print(json.dumps(value))  # noqa: T201  (the command's output)
-        return
-    rows = value if isinstance(value, list) else [value]
-    table = Table(box=None)
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    for name in columns:
-        table.add_column(name)
-    for row in rows:
-        table.add_row(*(_cell(row.get(name)) for name in columns))
-    Console().print(table)
-
-
-def _cell(value: Any) -> str:
-    return (
-        json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else "" if value is None else str(value)
-    )
 
 
 @jobs_app.command("submit")
@@ -62,79 +37,185 @@ def submit(
     values = load_job_file(job) if job is not None else {}
     values["seeds"] = [*(values.get("seeds") or []), *(urls or [])]
     spec = validated(values, str(job or "command line"))
-    with _rest(api) as rest:
-        _show(rest.post("/v1/jobs", spec.to_wire()), as_json=as_json)
+    with rest(api) as gateway:
+        show(gateway.post("/v1/jobs", spec.to_wire()), as_json=as_json)
 
 
 @jobs_app.command("list")
-def list_jobs(state: str | None = None, api: Api = LOCAL, as_json: AsJson = False) -> None:  # noqa: FBT002
-    """All jobs, newest first."""
-    with _rest(api) as rest:
-        found = rest.get("/v1/jobs", state=state, limit=500)["data"]
-    shown = ("job_id", "state", "pages", "items", "failed", "pending", "pages_per_s", "eta_s", "limiting_reason")
-    _show(found if as_json else [{name: row[name] for name in shown} for row in found], as_json=as_json)
-
-
-@jobs_app.command("show")
-def show(job: str, api: Api = LOCAL, as_json: AsJson = False) -> None:  # noqa: FBT002
-    """Where one job stands."""
-    with _rest(api) as rest:
-        _show(rest.get(f"/v1/jobs/{job}"), as_json=as_json)
-
-
-@jobs_app.command("audit")
-def audit(job: str, api: Api = LOCAL, as_json: AsJson = False) -> None:  # noqa: FBT002
-    """The ledger of a job with its proof; exit code 1 when it does not balance."""
-    with _rest(api) as rest:
-        found = rest.get(f"/v1/jobs/{job}/audit")
-    _show(found, as_json=as_json)
-    raise typer.Exit(0 if found["balanced"] else 1)
-
-
-def _control(action: str) -> None:
-    @jobs_app.command(action, help=f"{action.capitalize()} a job.")
-    def run(job: str, api: Api = LOCAL, as_json: AsJson = False) -> None:  # noqa: FBT002
-        with _rest(api) as rest:
-            _show(rest.post(f"/v1/jobs/{job}/{action}"), as_json=as_json)
-
-
-for _action in ("pause", "resume", "cancel", "retry-failed"):
-    _control(_action)
-
-
-def logs(  # noqa: PLR0913, PLR0917  (the filters of the route)
-    q: Annotated[str | None, typer.Argument(help="Words or Lucene query.")] = None,
-    job: str | None = None,
-    host: str | None = None,
-    status: int | None = None,
-    outcome: str | None = None,
-    reason: str | None = None,
+def list_jobs(
+    state: str | None = None,
     limit: int = 100,
+    cursor: str | None = None,
     api: Api = LOCAL,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """Search crawl events, newest first."""
-    with _rest(api) as rest:
-        found = rest.get(
-            "/v1/logs", q=q, job=job, host=host, status=status, outcome=outcome, reason=reason, limit=limit
-        )
-    if as_json or not sys.stdout.isatty():
-        print(json.dumps(found))  # noqa: T201  (the command's output)
-        return
-    rows = [
-        {
-            "at": e["@timestamp"],
-            "action": e["event"]["action"],
-            "url": e.get("url", {}).get("full"),
-            "said": e["message"],
-        }
-        for e in found["data"]
-    ]
-    _show(rows or [{"events": "none"}], as_json=False)
+    """All jobs, newest first."""
+    with rest(api) as gateway:
+        found = gateway.get("/v1/jobs", state=state, limit=limit, cursor=cursor)
+    page(found, LISTED, as_json=as_json, empty="no jobs")
 
 
-def items(job: str, api: Api = LOCAL) -> None:
-    """Every item of a job as JSON lines."""
-    with _rest(api) as rest, rest.lines(f"/v1/jobs/{job}/export") as lines:
-        for line in lines:
-            print(line)  # noqa: T201  (the command's output)
+@jobs_app.command("show")
+def show_job(job: str, api: Api = LOCAL, as_json: AsJson = False) -> None:  # noqa: FBT002
+    """Where one job stands."""
+    with rest(api) as gateway:
+        show(gateway.get(f"/v1/jobs/{job}"), as_json=as_json)
+
+
+@jobs_app.command("spec")
+def specification(job: str, api: Api = LOCAL, as_json: AsJson = False) -> None:  # noqa: FBT002
+    """What was asked for, as far as it differs from the defaults; secrets are blotted out."""
+    with rest(api) as gateway:
+        show(gateway.get(f"/v1/jobs/{job}/specification"), as_json=as_json)
+
+
+@jobs_app.command("watch")
+def watch(job: str, api: Api = LOCAL, as_json: AsJson = False) -> None:  # noqa: FBT002
+    """Show progress until the job is over; exit code 1 unless it is complete."""
+    presenter = Presenter(quiet=as_json)
+    try:
+        with rest(api) as gateway:
+            while (standing := gateway.get(f"/v1/jobs/{job}"))["state"] not in FINAL_STATES:
+                presenter.progress(standing)
+                time.sleep(LOOK_EVERY_S)
+    finally:
+        presenter.end()
+    show(standing, as_json=as_json)
+    raise typer.Exit(0 if standing["state"] == "complete" else 1)
+
+
+@jobs_app.command("audit")
+def audit(
+    job: str,
+    recount: Annotated[bool, typer.Option("--recount", help="Count afresh, through every URL.")] = False,  # noqa: FBT002
+    api: Api = LOCAL,
+    as_json: AsJson = False,  # noqa: FBT002
+) -> None:
+    """The ledger of a job with its proof; exit code 1 when it does not balance."""
+    with rest(api) as gateway:
+        found = gateway.get(f"/v1/jobs/{job}/audit", recount=True if recount else None)
+    show(found, as_json=as_json)
+    raise typer.Exit(0 if found["balanced"] else 1)
+
+
+@jobs_app.command("urls")
+def urls(
+    job: str,
+    state: Annotated[str | None, typer.Option(help="pending, fetched, skipped, failed, …")] = None,
+    reason: str | None = None,
+    limit: int = 100,
+    cursor: str | None = None,
+    api: Api = LOCAL,
+    as_json: AsJson = False,  # noqa: FBT002
+) -> None:
+    """A job's URLs by state and reason."""
+    with rest(api) as gateway:
+        found = gateway.get(f"/v1/jobs/{job}/urls", state=state, reason=reason, limit=limit, cursor=cursor)
+    page(found, ("url", "state", "reason", "status"), as_json=as_json, empty="no such URLs")
+
+
+@jobs_app.command("seeds")
+def seeds(
+    job: str,
+    urls: Annotated[list[str] | None, typer.Argument(metavar="[URL]...")] = None,
+    file: Annotated[Path | None, typer.Option(help="One URL a line, .ndjson or .csv; - reads text from stdin.")] = None,
+    api: Api = LOCAL,
+    as_json: AsJson = False,  # noqa: FBT002
+) -> None:
+    """Add seeds, any number; exit code 1 when some were refused."""
+    if not urls and file is None:
+        raise UserError("No seeds: give URLs, or a list with --file.")
+    with rest(api) as gateway:
+        found: dict[str, Any] = {"received": 0, "rejected": [], "rejected_total": 0}
+        for kind, lines in _sources(urls or [], file):
+            part = gateway.upload(f"/v1/jobs/{job}/seeds", lines, kind)
+            found = {name: found[name] + part[name] for name in found}
+    show(found, as_json=as_json)
+    raise typer.Exit(1 if found["rejected_total"] else 0)
+
+
+def _sources(urls: list[str], file: Path | None) -> Iterator[tuple[str, Iterator[bytes]]]:
+    """Content type and body of each submission."""
+    if urls:
+        yield "text/plain", (f"{url}\n".encode() for url in urls)
+    if file is not None and str(file) == "-":
+        yield "text/plain", iter(lambda: sys.stdin.buffer.read(65_536), b"")
+    elif file is not None:
+        kind = {".ndjson": "application/x-ndjson", ".jsonl": "application/x-ndjson", ".csv": "text/csv"}
+        try:
+            with file.open("rb") as opened:
+                yield kind.get(file.suffix, "text/plain"), iter(lambda: opened.read(65_536), b"")
+        except OSError as error:
+            raise UserError(f"The seed list {file} cannot be read: {error.strerror}.") from None
+
+
+@jobs_app.command("set")
+def change(
+    job: str,
+    changes: Annotated[list[str], typer.Argument(metavar="FIELD=VALUE...", help="Such as scope.max_pages=500.")],
+    api: Api = LOCAL,
+    as_json: AsJson = False,  # noqa: FBT002
+) -> None:
+    """Change fields of a job while it runs; `null` goes back to the default."""
+    with rest(api) as gateway:
+        show(gateway.patch(f"/v1/jobs/{job}", patch_of(changes)), as_json=as_json)
+
+
+def patch_of(changes: list[str]) -> dict[str, Any]:
+    """The JSON merge patch of assignments such as `scope.max_pages=500`; values are YAML.
+
+    Raises:
+        UserError: not FIELD=VALUE.
+    """
+    patch: dict[str, Any] = {}
+    for change in changes:
+        path, equals, text = change.partition("=")
+        *outer, last = path.split(".")
+        if not equals or not all((*outer, last)):
+            raise UserError(f"{change!r} changes nothing; write FIELD=VALUE, such as scope.max_pages=500.")
+        inner = patch
+        for name in outer:
+            inner = inner.setdefault(name, {})
+            if not isinstance(inner, dict):
+                raise UserError(f"{path} is given twice, once as a value and once as a mapping.")
+        try:
+            inner[last] = yaml.safe_load(text)
+        except yaml.YAMLError:
+            raise UserError(f"The value of {path} is not YAML: {text!r}.") from None
+    return patch
+
+
+@jobs_app.command("delete")
+def delete(job: str, api: Api = LOCAL, as_json: AsJson = False) -> None:  # noqa: FBT002
+    """Cancel a job, delete its items and forget it; exit code 1 when it must be asked again."""
+    with rest(api) as gateway:
+        found = gateway.delete(f"/v1/jobs/{job}")
+    show(found, as_json=as_json)
+    raise typer.Exit(0 if found["purged"] else 1)
+
+
+def _control(action: str, said: str) -> None:
+    @jobs_app.command(action, help=said)
+    def run(job: str, api: Api = LOCAL, as_json: AsJson = False) -> None:  # noqa: FBT002
+        with rest(api) as gateway:
+            show(gateway.post(f"/v1/jobs/{job}/{action}"), as_json=as_json)
+
+
+for _action, _said in (
+    ("pause", "Send nothing new; what is in flight is finished."),
+    ("resume", "Go on."),
+    ("cancel", "End a job for good; what is open is skipped."),
+):
+    _control(_action, _said)
+
+
+@jobs_app.command("retry-failed")
+def retry_failed(
+    job: str,
+    reason: Annotated[str | None, typer.Option(help="Only URLs that failed with it, such as dns.")] = None,
+    api: Api = LOCAL,
+    as_json: AsJson = False,  # noqa: FBT002
+) -> None:
+    """Open the failed URLs of a job again."""
+    with rest(api) as gateway:
+        show(gateway.post(f"/v1/jobs/{job}/retry-failed", reason=reason), as_json=as_json)

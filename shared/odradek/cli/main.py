@@ -1,29 +1,46 @@
 """Puts the commands together and turns trouble into one sentence and an exit code."""
 
 import sys
+from collections.abc import Sequence
+from importlib import import_module
 
 import typer
 
-from odradek.cli import crawl, jobs, services, up
 from odradek.errors import InfrastructureAway, UserError
 
-app = typer.Typer(
-    name="odradek",
-    help="A Kafka-native web crawler that accounts for every URL.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-services.register(app)
-crawl.register(app)
-up.register(app)
-jobs.register(app)
+COMMANDS = {
+    "crawl": "crawl",
+    "up": "up",
+    "jobs": "jobs",
+    "explain": "asking",
+    "logs": "asking",
+    "items": "asking",
+    "hosts": "asking",
+    "dead-letters": "asking",
+    "service": "services",
+    "topics": "services",
+    "keys": "keys",
+    "doctor": "doctor",
+}
+"""Each command and the module that has it, in the order of the help."""
+
+HELP = "A Kafka-native web crawler that accounts for every URL."
+
+
+def application(arguments: Sequence[str]) -> typer.Typer:
+    """The command line as far as these arguments need it: a service is not to wait for what the others import."""
+    app = typer.Typer(name="odradek", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.callback(help=HELP)(lambda: None)
+    home = COMMANDS.get(arguments[0]) if arguments else None
+    for module in dict.fromkeys([home] if home is not None else COMMANDS.values()):
+        import_module(f"odradek.cli.{module}").register(app)
+    return app
 
 
 def main() -> None:
     """Run the command; what a person did wrong is one sentence on standard error and exit code 2 or 1."""
     try:
-        app()
+        application(sys.argv[1:])()
     except UserError as error:
         print(f"odradek: {error}", file=sys.stderr)  # noqa: T201  (this is the command's voice)
         sys.exit(error.exit_code)

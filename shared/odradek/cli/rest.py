@@ -1,6 +1,6 @@
 """The gateway from a command: requests, and its problem documents as one sentence."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
@@ -48,23 +48,55 @@ class Rest:
         """The JSON of a PATCH; raises as `get`."""
         return self._json("PATCH", path, json=body)
 
+    def put(self, path: str, body: Any) -> Any:
+        """The JSON of a PUT; raises as `get`."""
+        return self._json("PUT", path, json=body)
+
+    def delete(self, path: str) -> Any:
+        """The JSON of a DELETE; raises as `get`."""
+        return self._json("DELETE", path)
+
+    def upload(self, path: str, lines: Iterable[bytes], kind: str) -> Any:
+        """The JSON of a POST whose body is streamed; raises as `get`."""
+        return self._json("POST", path, content=iter(lines), headers={"content-type": kind}, timeout=None)
+
     @contextmanager
     def lines(self, path: str, **parameters: Any) -> Iterator[Iterator[str]]:
-        """The lines of a streamed answer."""
-        with self._client.stream("GET", path, params=parameters) as response:
-            if not response.is_success:
-                response.read()
-                raise UserError(_sentence(response), exit_code=1)
-            yield response.iter_lines()
+        """The lines of a streamed answer; raises as `get`, also while they are read."""
+        try:
+            with self._client.stream("GET", path, params=parameters) as response:
+                if not response.is_success:
+                    response.read()
+                    raise UserError(_sentence(response), exit_code=1)
+                yield _lines(response)
+        except httpx.HTTPError as error:
+            raise self._away(error) from error
+
+    def _away(self, error: httpx.HTTPError) -> InfrastructureAway:
+        said = str(error) or type(error).__name__
+        return InfrastructureAway(
+            f"The gateway at {self._client.base_url} does not answer: {said}; start one with odradek up, or name "
+            "another with --api."
+        )
 
     def _json(self, method: str, path: str, **options: Any) -> Any:
         try:
             response = self._client.request(method, path, **options)
         except httpx.HTTPError as error:
-            raise InfrastructureAway(f"The gateway at {self._client.base_url} does not answer: {error}") from error
+            raise self._away(error) from error
         if not response.is_success:
             raise UserError(_sentence(response), exit_code=2 if response.status_code == 422 else 1)  # noqa: PLR2004
         return response.json()
+
+
+def _lines(response: httpx.Response) -> Iterator[str]:
+    """Split at line feeds alone: JSON may hold other characters that Python takes for ends of lines."""
+    rest = b""
+    for piece in response.iter_bytes():
+        *whole, rest = (rest + piece).split(b"\n")
+        yield from (line.decode() for line in whole)
+    if rest:
+        yield rest.decode()
 
 
 def _sentence(response: httpx.Response) -> str:

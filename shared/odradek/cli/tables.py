@@ -1,0 +1,76 @@
+"""Answers of the gateway on standard output: tables for a person on a terminal, JSON for everybody else."""
+
+import json
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from odradek.cli.rest import Rest
+
+Api = Annotated[str, typer.Option("--api", envvar="ODRADEK_API_URL", help="Address of the gateway.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+LOCAL = "http://127.0.0.1:8000"
+
+
+def rest(api: str) -> Rest:
+    """The gateway, with the key of the environment."""
+    return Rest(api, os.environ.get("ODRADEK_API_KEY"))
+
+
+def wants_json(*, as_json: bool) -> bool:
+    """True for `--json`, and where no person looks."""
+    return as_json or not sys.stdout.isatty()
+
+
+def print_json(value: Any) -> None:
+    """One line of JSON."""
+    print(json.dumps(value, ensure_ascii=False))  # noqa: T201  (the command's output)
+
+
+def show(value: Any, *, as_json: bool, empty: str = "nothing") -> None:
+    """A row, or a list of rows."""
+    if wants_json(as_json=as_json):
+        print_json(value)
+        return
+    rows = value if isinstance(value, list) else [value]
+    if not rows:
+        print(empty)  # noqa: T201  (the command's output)
+        return
+    Console(highlight=False).print(_upright(rows[0]) if isinstance(value, dict) else _table(rows))
+
+
+def page(found: dict[str, Any], columns: tuple[str, ...], *, as_json: bool, empty: str) -> None:
+    """A page of a list: whole as JSON, some columns as a table."""
+    if wants_json(as_json=as_json):
+        print_json(found)
+        return
+    show([{name: row.get(name) for name in columns} for row in found["data"]], as_json=False, empty=empty)
+    if found["next_cursor"] is not None:
+        print(f"more: --cursor '{found['next_cursor']}'")  # noqa: T201  (the command's output)
+
+
+def _table(rows: list[dict[str, Any]]) -> Table:
+    table = Table(box=None)
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    for name in columns:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(_cell(row.get(name)) for name in columns))
+    return table
+
+
+def _upright(row: dict[str, Any]) -> Table:
+    table = Table(show_header=False, box=None)
+    for name, value in row.items():
+        table.add_row(name, _cell(value))
+    return table
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    return "" if value is None else str(value)
