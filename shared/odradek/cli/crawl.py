@@ -14,6 +14,8 @@ from typing import Annotated, Any
 
 import typer
 
+from odradek.addresses import host_refusal
+from odradek.cli.given import with_seeds
 from odradek.cli.presenting import Presenter
 from odradek.cli.rest import Rest
 from odradek.cli.writing import check_output, write_items
@@ -21,7 +23,9 @@ from odradek.engines.stack import Stack, StackOptions
 from odradek.engines.state import StateFolder
 from odradek.errors import InfrastructureAway, UserError
 from odradek.runtime.supervisor import Happened
+from odradek.settings import Settings
 from odradek.specification import JobSpecification, load_job_file, validated
+from odradek.urls import identify
 
 POLL_S = 0.2
 DRAIN_S = 40.0
@@ -63,11 +67,14 @@ def crawl(  # noqa: PLR0913, PLR0917  (the options of design §6)
 ) -> None:
     """Crawl a site to its end on this machine and write its items; the same command again resumes or reports."""
     values = load_job_file(job) if job is not None else {}
-    spec = validated(_with_flags(values, urls or [], max_pages, max_depth, delay), str(job or "command line"))
+    name = "The command line" if job is None else f"The job file {job}"
+    spec = validated(_with_flags(values, urls or [], max_pages, max_depth, delay), name)
     if not spec.seeds:
         raise UserError("Nothing to crawl: give at least one URL, or a job file with seeds.")
     check_output(output)
-    digest = hashlib.sha256(json.dumps(spec.to_wire(), sort_keys=True).encode()).hexdigest()
+    if not (allow_private_networks or Settings.read(os.environ).allow_private_networks):
+        _refuse_private(spec)
+    digest = digest_of(spec)
     asked = Crawl(
         spec=spec,
         output=output,
@@ -75,27 +82,50 @@ def crawl(  # noqa: PLR0913, PLR0917  (the options of design §6)
         fetchers=fetchers,
         environ=os.environ,
         as_json=as_json,
-        overrides={"ODRADEK_ALLOW_PRIVATE_NETWORKS": "1"} if allow_private_networks else {},
+        overrides=_overrides(spec, os.environ, private=allow_private_networks),
     )
     with StateFolder(asked.state) as folder:
         sys.exit(asyncio.run(_Run(asked, folder.path, digest).whole()))
+
+
+def _refuse_private(spec: JobSpecification) -> None:
+    """Say before anything starts what the gateway would say after it.
+
+    Raises:
+        UserError: a seed names this machine or a private network.
+    """
+    for seed in spec.seeds:
+        found = identify(seed.url)
+        if not isinstance(found, str) and host_refusal(found.host):
+            raise UserError(f"{seed.url} is in a private network; allow it with --allow-private-networks.")
+
+
+def digest_of(spec: JobSpecification) -> str:
+    """What tells two crawls apart: the specification, whatever the order in which its fields were written."""
+    return hashlib.sha256(json.dumps(spec.to_wire(), sort_keys=True).encode()).hexdigest()
 
 
 def _with_flags(
     values: dict[str, Any], urls: list[str], max_pages: int | None, max_depth: int | None, delay: str | None
 ) -> dict[str, Any]:
     """Flag over file: URLs are added to the file's seeds."""
-    merged = dict(values)
-    if urls:
-        merged["seeds"] = [*(values.get("seeds") or []), *urls]
+    merged = with_seeds(values, urls)
     for section, name, value in (
         ("scope", "max_pages", max_pages),
         ("scope", "max_depth", max_depth),
         ("politeness", "delay", delay),
     ):
-        if value is not None:
-            merged[section] = {**(merged.get(section) or {}), name: value}
+        given = merged.get(section) or {}
+        if value is not None and isinstance(given, dict):
+            merged[section] = {**given, name: value}
     return merged
+
+
+def _overrides(spec: JobSpecification, environ: Mapping[str, str], *, private: bool) -> dict[str, str]:
+    """Settings that this crawl needs: its own plugins are allowed, since their author is who runs it."""
+    allowed = [*filter(None, environ.get("ODRADEK_PLUGINS", "").split(",")), *spec.plugins]
+    overrides = {"ODRADEK_PLUGINS": ",".join(dict.fromkeys(allowed))} if spec.plugins else {}
+    return overrides | ({"ODRADEK_ALLOW_PRIVATE_NETWORKS": "1"} if private else {})
 
 
 class _Run:
@@ -208,12 +238,12 @@ class _Run:
 
     def _known(self) -> dict[str, Any]:
         try:
-            known: dict[str, Any] = json.loads(self._note.read_text())
+            known: dict[str, Any] = dict(json.loads(self._note.read_text()))
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError):
+        except (OSError, ValueError, TypeError):
             raise UserError(f"{self._note} is damaged; choose another folder with --state.", exit_code=1) from None
-        if known["digest"] != self._digest:
+        if known.get("digest") != self._digest:
             raise UserError(
                 f"The state folder {self._asked.state} belongs to another specification; choose another with --state "
                 "or give the same specification."

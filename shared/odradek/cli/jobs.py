@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 import yaml
 
+from odradek.cli.given import with_seeds
 from odradek.cli.presenting import Presenter
 from odradek.cli.tables import LOCAL, Api, AsJson, page, rest, show
 from odradek.errors import UserError
@@ -34,9 +35,8 @@ def submit(
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """Submit a job; prints its id and standing."""
-    values = load_job_file(job) if job is not None else {}
-    values["seeds"] = [*(values.get("seeds") or []), *(urls or [])]
-    spec = validated(values, str(job or "command line"))
+    values = with_seeds(load_job_file(job) if job is not None else {}, urls or [])
+    spec = validated(values, "The command line" if job is None else f"The job file {job}")
     with rest(api) as gateway:
         show(gateway.post("/v1/jobs", spec.to_wire()), as_json=as_json)
 
