@@ -12,20 +12,23 @@ PLAIN_EVERY_S = 5.0
 
 
 class Presenter:
-    """Speaks on standard error, so that standard output stays for `--json`."""
+    """Speaks on standard error, so that standard output stays for `--json`; quiet, it tells only what happens."""
 
     def __init__(self, *, quiet: bool = False) -> None:
-        self.console = Console(stderr=True, quiet=quiet, highlight=False)
+        self.console = Console(stderr=True, highlight=False)
+        self._quiet = quiet
         self._bar: Progress | None = None
         self._task: Any = None
         self._last_plain = 0.0
 
     def say(self, text: str) -> None:
         """One line."""
-        self.console.print(text, markup=False)
+        self.console.print(text, markup=False, soft_wrap=True)
 
     def progress(self, standing: dict[str, Any]) -> None:
         """Show where the crawl stands."""
+        if self._quiet:
+            return
         done = sum(standing["skipped"].values()) + standing["failed"] + standing["pages"]
         total = standing.get("max_pages") or done + standing["pending"]
         if self.console.is_terminal:
@@ -57,6 +60,8 @@ class Presenter:
 
     def summary(self, result: dict[str, Any], output: str | None) -> None:
         """The result with its ledger."""
+        if self._quiet:
+            return
         audit = result["audit"]
         table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
         for name in ("job_id", "state", "pages", "items", "failed", "links_found", "duplicates"):
