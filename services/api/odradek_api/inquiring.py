@@ -1,6 +1,9 @@
 """What to ask the partitions, and what their answers make together."""
 
+import asyncio
+import time
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -18,12 +21,16 @@ from odradek_api.core.standing import Standing, with_recounts
 from odradek_api.ports import Answers, Document, Log
 from odradek_api.records import now_ms
 
+PATIENCE_S = 2.0
+LOOK_EVERY_S = 0.05
+
 
 class Inquiry:
     """Questions about a job that only the owners of its partitions can answer."""
 
-    def __init__(self, settings: Settings, log: Log, answers: Answers) -> None:
+    def __init__(self, settings: Settings, log: Log, answers: Answers, patience_s: float = PATIENCE_S) -> None:
         self._settings, self._log, self._answers = settings, log, answers
+        self._patience_s = patience_s
 
     async def explain(self, record: JobRecord, url: str) -> Document:
         """Why a URL was or would be fetched, skipped or refused; what the gateway itself knows comes without a wait."""
@@ -67,28 +74,40 @@ class Inquiry:
             if partition not in answered:
                 raise silent(f"for partition {partition}")
             body, after = answered[partition], None
-            data += [each | {"partition": partition} for each in body.get("urls", [])]
+            if "urls" not in body:
+                raise silent(f"for partition {partition} ({body.get('error', 'it is being taken over')})")
+            data += [each | {"partition": partition} for each in body["urls"]]
             if body.get("after") is not None:
                 return {"data": data, "next_cursor": f"{partition}.{body['after']}"}
             if len(data) >= limit and partition + 1 < partitions:
                 return {"data": data, "next_cursor": f"{partition + 1}."}
         return {"data": data, "next_cursor": None}
 
-    async def recounted(self, standing: Standing) -> Standing:
-        """The same standing with a count made now.
+    async def recounted(self, look: Callable[[], Standing]) -> Standing:
+        """Where a job stands, with a count made now; waits for the reports that belong to the count.
 
         Raises:
-            Problem: 503 when a partition does not answer.
+            Problem: 503 when a partition does not answer, or is still being taken over.
         """
         partitions = range(self._log.partitions(FRONTIER))
-        answered = await self._answers.ask({each: _question(standing.record, "recount") for each in partitions})
-        missing = [str(each) for each in partitions if each not in answered]
+        record = look().record
+        answered = await self._answers.ask({each: _question(record, "recount") for each in partitions})
+        missing = [str(each) for each in partitions if "recount" not in answered.get(each, {})]
         if missing:
             raise silent(f"for partition {', '.join(missing)}")
-        counts = {
-            partition: msgspec.convert(body.get("recount") or body, Recount) for partition, body in answered.items()
-        }
+        counts = {partition: msgspec.convert(body["recount"], Recount) for partition, body in answered.items()}
+        until = time.monotonic() + self._patience_s
+        while (standing := look()) and not _reported(standing, counts) and time.monotonic() < until:  # noqa: ASYNC110  (a view sets no event)
+            await asyncio.sleep(LOOK_EVERY_S)
         return with_recounts(standing, counts)
+
+
+def _reported(standing: Standing, counts: dict[int, Recount]) -> bool:
+    """True once every report is one made with the count, or after it."""
+    return all(
+        report.recount is not None and report.recount.offset >= counts[report.partition].offset
+        for report in standing.reports
+    )
 
 
 def _question(record: JobRecord, kind: str, **fields: Any) -> Question:

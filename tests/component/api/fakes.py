@@ -216,7 +216,7 @@ class World:
             paces=Paces(),
             results=self.store,
             hosts=Hosts(self.log, self.reports),
-            inquiry=Inquiry(self.settings, self.log, self.owners),
+            inquiry=Inquiry(self.settings, self.log, self.owners, patience_s=0.0),
             replay=Replay(self.settings, self.log, self.store),
             purge=Purge(self.gateway, self.store, self.pipeline, patience_s=0.0),
             ready=lambda: self.unready,

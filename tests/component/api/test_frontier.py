@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.component.api.fakes import PARTITIONS, World
 
-from odradek.contracts import Counters, HostChanged, HostReport, JobRecord, Progress, Question
+from odradek.contracts import Counters, HostChanged, HostReport, JobRecord, Progress, Question, Recount
 from odradek.urls import partition_of
 
 OWNER = partition_of("books.example", PARTITIONS)
@@ -97,12 +97,14 @@ async def test_a_cursor_that_is_none_is_a_400(world: World, cursor: str) -> None
     assert (await got(world, "/v1/jobs/j/urls", cursor=cursor)).status_code == 400
 
 
+def counted(**counts: int) -> dict[str, Any]:
+    return {"recount": {"offset": 9} | counts}
+
+
 async def test_an_audit_can_be_counted_afresh(world: World) -> None:
     counters = Counters(accepted=2, fetched=2, links_found=2)
     world.progress.values["j:0"] = Progress(job="j", partition=0, offset=9, epoch=1, counters=counters)
-    world.owners.bodies = lambda partition, question: {
-        "offset": 9, "accepted": 2 if partition == 0 else 0, "fetched": 2 if partition == 0 else 0,
-    }  # fmt: skip
+    world.owners.bodies = lambda partition, _: counted(**({"accepted": 2, "fetched": 2} if partition == 0 else {}))
 
     stale = (await got(world, "/v1/jobs/j/audit")).json()
     fresh = (await got(world, "/v1/jobs/j/audit", recount=1)).json()
@@ -112,14 +114,30 @@ async def test_an_audit_can_be_counted_afresh(world: World) -> None:
     assert {question.kind for _, question in world.owners.asked} == {"recount"}
 
 
+async def test_a_report_made_after_the_count_is_taken_with_its_own_count(world: World) -> None:
+    def answer(partition: int, _: Question) -> dict[str, Any]:
+        if partition == 0:
+            counters = Counters(accepted=3, fetched=3, links_found=3)
+            newer = Recount(offset=12, accepted=3, fetched=3)
+            report = Progress(job="j", partition=0, offset=12, epoch=1, counters=counters, recount=newer)
+            world.progress.values["j:0"] = report
+        return counted(**({"accepted": 2, "fetched": 2} if partition == 0 else {}))
+
+    world.owners.bodies = answer
+
+    found = (await got(world, "/v1/jobs/j/audit", recount=1)).json()
+
+    assert (found["recount"]["accepted"], found["balanced"]) == (3, True)
+
+
 async def test_a_url_that_the_ledger_never_saw_is_found_by_the_recount(world: World) -> None:
-    world.owners.bodies = lambda partition, question: {"offset": 9, "accepted": 1, "pending": 1}
+    world.owners.bodies = lambda partition, question: counted(accepted=1, pending=1)
 
     assert (await got(world, "/v1/jobs/j/audit", recount=1)).json()["balanced"] is False
 
 
 async def test_a_recount_without_every_partition_is_a_503(world: World) -> None:
-    world.owners.bodies = lambda partition, question: {"offset": 9} if partition else None
+    world.owners.bodies = lambda partition, question: counted() if partition else {"recovering": True}
 
     answer = await got(world, "/v1/jobs/j/audit", recount=1)
 

@@ -72,18 +72,15 @@ def recounted(reports: Iterable[Progress]) -> Counters:
 
 
 def with_recounts(standing: Standing, counts: Mapping[int, Recount]) -> Standing:
-    """The same standing, each partition with its newest count; one that reports nothing must have counted nothing."""
+    """The same standing, each partition with the newest count known; what reports nothing must have counted nothing."""
     known = {report.partition: report for report in standing.reports}
     record = standing.record
-    reports = tuple(
-        msgspec.structs.replace(
-            known.get(partition)
-            or Progress(job=record.job, partition=partition, offset=0, epoch=record.epoch, counters=Counters()),
-            recount=count,
-        )
-        for partition, count in sorted(counts.items())
-    )
-    return replace(standing, reports=reports)
+    none = Progress(job=record.job, partition=0, offset=0, epoch=record.epoch, counters=Counters())
+    for partition, count in counts.items():
+        report = known.get(partition) or msgspec.structs.replace(none, partition=partition)
+        if report.recount is None or report.recount.offset < count.offset:
+            known[partition] = msgspec.structs.replace(report, recount=count)
+    return replace(standing, reports=tuple(known[partition] for partition in sorted(known)))
 
 
 def balanced(reports: Iterable[Progress]) -> bool:

@@ -15,7 +15,7 @@ from odradek_api import models
 from odradek_api.bodies import json_body, specification
 from odradek_api.core.patching import changed_specification
 from odradek_api.core.problems import Problem
-from odradek_api.core.standing import audit, summary
+from odradek_api.core.standing import Standing, audit, summary
 from odradek_api.gateway import cursor_page
 from odradek_api.openapi import JOB_BODY, PATCH_BODY, errors
 from odradek_api.parts import Parts, parts
@@ -142,8 +142,11 @@ async def ledger(
 ) -> dict[str, Any]:
     """The ledger with both sums and the independent count: is every URL accounted for?"""
     given = parts(request)
-    standing = given.gateway.standing(job)
-    return audit(await given.inquiry.recounted(standing) if recount else standing)
+
+    def look() -> Standing:
+        return given.gateway.standing(job)
+
+    return audit(await given.inquiry.recounted(look) if recount else look())
 
 
 @router.get(
