@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import httpx
+import psutil
 import pymongo
 import pytest
 from confluent_kafka import Consumer, Producer
@@ -14,9 +15,10 @@ from confluent_kafka.admin import AdminClient
 
 from odradek.engines.engine import port_is_free
 from odradek.engines.kafka import kafka_engine
+from odradek.engines.stack import Stack, StackOptions
 from odradek.engines.stores import elasticsearch_engine, mongodb_engine
 from odradek.kafka.admin import apply_topics
-from odradek.runtime.supervisor import Supervisor
+from odradek.runtime.supervisor import Happened, Supervisor
 from odradek.settings import Settings
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
@@ -91,3 +93,24 @@ async def test_kafka_keeps_acknowledged_messages_of_16_mib_through_a_kill_in_a_f
     assert message.value() == body
     assert restarted not in (None, killed)
     assert port_is_free(int(engine.address.rpartition(":")[2]))
+
+
+async def test_a_stack_that_is_interrupted_while_it_starts_leaves_nothing_running(tmp_path: Path) -> None:
+    running: dict[str, int] = {}
+    all_engines_run = asyncio.Event()
+
+    def told(happened: Happened) -> None:
+        if happened.event == "started":
+            running[happened.name] = int(happened.detail.removeprefix("pid "))
+        if len(running) == 3:
+            all_engines_run.set()
+
+    stack = Stack(StackOptions(folder=tmp_path, environ=os.environ), told=told)
+    starting = asyncio.create_task(stack.start())
+    await asyncio.wait_for(all_engines_run.wait(), 60)
+    starting.cancel()
+    await asyncio.gather(starting, return_exceptions=True)
+    await stack.stop()
+
+    assert set(running) == {"kafka", "mongodb", "elasticsearch"}
+    assert [pid for pid in running.values() if psutil.pid_exists(pid)] == []
