@@ -14,9 +14,9 @@ from pathlib import Path
 
 import psutil
 import yaml
+from tests.e2e.crawling import catalogue_job
 
 from odradek.testing.site import Catalogue
-from tests.e2e.crawling import catalogue_job
 
 EVERY_S = 0.5
 
@@ -71,7 +71,7 @@ async def bench(pages: int) -> dict[str, object]:
         )
         assert site.stdout is not None
         await site.stdout.readline()
-        Path(folder, "job.yaml").write_text(yaml.safe_dump(catalogue_job(catalogue)))
+        (Path(folder) / "job.yaml").write_text(yaml.safe_dump(catalogue_job(catalogue)))
         begun = time.monotonic()
         options = ("--job", "job.yaml", "--state", "state", "--json", "--allow-private-networks")
         crawl = await asyncio.create_subprocess_exec(
