@@ -11,6 +11,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
 from odradek.errors import InfrastructureAway
@@ -87,6 +88,11 @@ def _problems(app: FastAPI) -> None:
     @app.exception_handler(InfrastructureAway)
     async def away(request: Request, error: Any) -> Response:
         return answer(request, Problem(503, "Kafka is away", f"Kafka does not take this now: {error}. Try again."))
+
+    @app.exception_handler(ClientDisconnect)
+    async def gone(request: Request, error: Any) -> Response:  # noqa: ARG001  (the library's signature)
+        log.info("client_gone", path=request.url.path)
+        return answer(request, Problem(400, "Cut off", "The body did not arrive whole."))
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: Any) -> Response:

@@ -42,7 +42,7 @@ class Asker:
         if self._thread.is_alive():
             self._thread.join(timeout=TIMEOUT_S)
 
-    async def ask(self, questions: dict[int, Question]) -> dict[int, dict[str, Any]]:
+    async def ask(self, questions: dict[int, Question], patience_s: float = PATIENCE_S) -> dict[int, dict[str, Any]]:
         """One question for each partition; the bodies of the answers that came in time.
 
         Raises:
@@ -60,7 +60,7 @@ class Asker:
                     for partition, question in questions.items()
                 ]
             )
-            await asyncio.wait(futures.values(), timeout=PATIENCE_S)
+            await asyncio.wait(futures.values(), timeout=patience_s)
             return {partition: future.result() for partition, future in futures.items() if future.done()}
         finally:
             for question in questions.values():

@@ -22,6 +22,8 @@ from odradek_api.ports import Answers, Document, Log
 from odradek_api.records import now_ms
 
 PATIENCE_S = 2.0
+COUNTING = 5
+"""So many times the patience for a count, which goes through every URL."""
 LOOK_EVERY_S = 0.05
 
 
@@ -91,11 +93,15 @@ class Inquiry:
         """
         partitions = range(self._log.partitions(FRONTIER))
         record = look().record
-        answered = await self._answers.ask({each: _question(record, "recount") for each in partitions})
-        missing = [str(each) for each in partitions if "recount" not in answered.get(each, {})]
-        if missing:
-            raise silent(f"for partition {', '.join(missing)}")
-        counts = {partition: msgspec.convert(body["recount"], Recount) for partition, body in answered.items()}
+        counts: dict[int, Recount] = {}
+        while missing := [each for each in partitions if each not in counts]:
+            # One scheduler counts one partition after the other and forgets what was asked long ago: ask again.
+            questions = {each: _question(record, "recount") for each in missing}
+            answered = await self._answers.ask(questions, self._patience_s * COUNTING)
+            found = {part: body["recount"] for part, body in answered.items() if "recount" in body}
+            if not found:
+                raise silent(f"for partition {', '.join(map(str, missing))}")
+            counts |= {partition: msgspec.convert(count, Recount) for partition, count in found.items()}
         until = time.monotonic() + self._patience_s
         while (standing := look()) and not _reported(standing, counts) and time.monotonic() < until:  # noqa: ASYNC110  (a view sets no event)
             await asyncio.sleep(LOOK_EVERY_S)

@@ -37,7 +37,7 @@ class Newest(Protocol[M_co]):
 class Answers(Protocol):
     """The partitions' own knowledge: questions out, answers in."""
 
-    async def ask(self, questions: dict[int, Question]) -> dict[int, dict[str, Any]]:
+    async def ask(self, questions: dict[int, Question], patience_s: float = ...) -> dict[int, dict[str, Any]]:
         """One question for each partition named; the bodies of those that answered in time."""
         ...
 

@@ -171,7 +171,7 @@ class FakeOwners:
         self.asked: list[tuple[int, Question]] = []
         self.bodies: Callable[[int, Question], Document | None] = lambda partition, question: None
 
-    async def ask(self, questions: dict[int, Question]) -> dict[int, Document]:
+    async def ask(self, questions: dict[int, Question], patience_s: float = 2.0) -> dict[int, Document]:
         self.asked += questions.items()
         answered = {partition: self.bodies(partition, question) for partition, question in questions.items()}
         return {partition: body for partition, body in answered.items() if body is not None}

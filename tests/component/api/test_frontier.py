@@ -136,6 +136,22 @@ async def test_a_url_that_the_ledger_never_saw_is_found_by_the_recount(world: Wo
     assert (await got(world, "/v1/jobs/j/audit", recount=1)).json()["balanced"] is False
 
 
+async def test_partitions_that_count_too_long_for_one_question_are_asked_again(world: World) -> None:
+    def one_at_a_time(partition: int, _: Question) -> dict[str, Any] | None:
+        first = min(each for each in range(PARTITIONS) if each not in done)
+        if partition == first and len(world.owners.asked) > len(done):
+            done.add(partition)
+            return counted()
+        return None
+
+    done: set[int] = set()
+    world.owners.bodies = one_at_a_time
+
+    answer = await got(world, "/v1/jobs/j/audit", recount=1)
+
+    assert (answer.status_code, done) == (200, set(range(PARTITIONS)))
+
+
 async def test_a_recount_without_every_partition_is_a_503(world: World) -> None:
     world.owners.bodies = lambda partition, question: counted() if partition else {"recovering": True}
 

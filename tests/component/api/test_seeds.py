@@ -7,10 +7,12 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+from structlog.testing import capture_logs
 from tests.component.api.fakes import PARTITIONS, World
 
 from odradek.contracts import Discovered, JobChanged, JobRecord, Reached, RetryAsked
 from odradek.errors import InfrastructureAway
+from odradek_api.app import create_app
 from odradek_api.core.seeds import SeedLine
 
 LINES = b"https://a.example/\n\n# no seed\nftp://b.example/\nhttps://c.example/x\n"
@@ -99,6 +101,36 @@ async def test_verdicts_come_line_by_line_to_who_asks_for_them(world: World) -> 
         {"line": 5, "url": "https://c.example/x", "verdict": "received"},
         {"received": 2, "rejected_total": 1},
     ]
+    assert world.gateway.records.get("j").seeding == ()
+
+
+async def test_verdicts_that_kafka_cuts_off_end_with_a_line_that_says_so(world: World) -> None:
+    world.log.away_after = 1 + PARTITIONS
+
+    answer = await posted(world, b"https://a.example/", "text/plain", accept="application/x-ndjson")
+
+    assert [msgspec.json.decode(line) for line in answer.content.splitlines()] == [{"error": "no broker"}]
+
+
+async def test_a_client_that_goes_away_in_the_middle_is_no_bug(world: World) -> None:
+    pieces = [{"type": "http.request", "body": b"https://a.example/\nhttps://b", "more_body": True}]
+
+    async def receive() -> dict[str, Any]:
+        return pieces.pop() if pieces else {"type": "http.disconnect"}
+
+    statuses: list[Any] = []
+
+    async def send(message: Any) -> None:
+        statuses.append(message.get("status"))
+
+    scope = {
+        "type": "http", "method": "POST", "path": "/v1/jobs/j/seeds", "query_string": b"", "root_path": "",
+        "headers": [(b"host", b"127.0.0.1"), (b"content-type", b"text/plain"), (b"transfer-encoding", b"chunked")],
+    }  # fmt: skip
+    with capture_logs() as logs:
+        await create_app(world.parts())(scope, receive, send)
+
+    assert (statuses[0], [entry["event"] for entry in logs]) == (400, ["client_gone"])
     assert world.gateway.records.get("j").seeding == ()
 
 

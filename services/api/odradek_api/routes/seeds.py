@@ -4,8 +4,10 @@ from collections.abc import AsyncIterator
 
 import msgspec
 from fastapi import APIRouter, Request
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
+from odradek.errors import InfrastructureAway
 from odradek_api import models
 from odradek_api.answering import DuplexResponse
 from odradek_api.bodies import seed_chunks
@@ -43,7 +45,12 @@ async def seeds(request: Request, job: JobId) -> Response:
 
 async def _verdict_lines(gateway: Gateway, job: str, chunks: AsyncIterator[Lines]) -> AsyncIterator[bytes]:
     verdicts, encode = Verdicts(), msgspec.json.encode
-    async for told in gateway.judged_seeds(job, chunks, verdicts):
-        if told:
-            yield b"\n".join([encode(each.shown()) for each in told]) + b"\n"
+    try:
+        async for told in gateway.judged_seeds(job, chunks, verdicts):
+            if told:
+                yield b"\n".join([encode(each.shown()) for each in told]) + b"\n"
+    except (ClientDisconnect, InfrastructureAway) as error:
+        # The status is out already; a last line without totals says that not everything was taken.
+        yield encode({"error": str(error) or "the body did not arrive whole"}) + b"\n"
+        return
     yield encode({"received": verdicts.received, "rejected_total": verdicts.rejected_total}) + b"\n"
