@@ -83,8 +83,9 @@ class MemoryCollection:
         """Error code for a whole insert of more than one document."""
         self.writes = 0
         """Documents inserted or changed."""
-        self.meanwhile: Any = None
-        """Called once, between the next read and what follows."""
+        self.before_read: Callable[[], None] | None = None
+        self.after_read: Callable[[], None] | None = None
+        """Called once each, around the next read: what others do meanwhile."""
         self.indexes: list[Any] = []
 
     def create_indexes(self, indexes: list[Any]) -> None:
@@ -110,10 +111,13 @@ class MemoryCollection:
 
     def find(self, query: dict[str, Any], fields: dict[str, int]) -> list[dict[str, Any]]:
         self._answer()
+        happens, self.before_read = self.before_read, None
+        if happens is not None:
+            happens()
         wanted = [self.documents[name] for name in query["_id"]["$in"] if name in self.documents]
         found = [{name: document[name] for name in ("_id", *fields) if name in document} for document in wanted]
-        if self.meanwhile is not None:
-            happens, self.meanwhile = self.meanwhile, None
+        happens, self.after_read = self.after_read, None
+        if happens is not None:
             happens()
         return found
 

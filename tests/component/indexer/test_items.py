@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.component.indexer.fakes import JOB, NOW_MS, KnownJobs, MemoryCollection, an_item, records
 
-from odradek.contracts import Item, ItemChanged, decode
+from odradek.contracts import Item, ItemChanged, decode, encode
 from odradek.errors import InfrastructureAway
 from odradek.kafka.records import Done, Poison, Send
 from odradek.topics import CHANGES, DEAD_LETTERS
@@ -144,6 +144,20 @@ async def test_a_change_is_announced_with_what_differs_and_again_after_a_crash()
     assert again == first
 
 
+async def test_an_earlier_fetch_that_comes_late_is_not_announced() -> None:
+    collection = MemoryCollection()
+    index = indexing(collection)
+    early, first, last = (
+        an_item(data={"price": price}, fetched_at_ms=NOW_MS + later, run=run)
+        for price, later, run in (("1", 0, 1), ("2", 1, 1), ("3", DAY_MS, 2))
+    )
+    await index(records(first))
+    await index(records(last))
+
+    assert changes(await index(records(early))) == []
+    assert collection.documents["job-1:1"]["first_seen"] == DatetimeMS(NOW_MS)
+
+
 async def test_a_store_that_is_away_finishes_no_record_and_then_all() -> None:
     collection = MemoryCollection()
     index, delivered = indexing(collection), records(an_item("1"), an_item("2"))
@@ -196,7 +210,7 @@ async def test_one_item_that_the_driver_refuses_does_not_hold_back_the_others(da
     results = await indexing(collection)(records(*items))
 
     assert set(collection.documents) == {f"job-1:{name}" for name in range(10)} - {"job-1:6"}
-    assert [send.topic for send in sends(results)] == [DEAD_LETTERS]
+    assert [(send.topic, send.value) for send in sends(results)] == [(DEAD_LETTERS, encode(items[6]))]
 
 
 async def test_a_bulk_refused_as_a_whole_is_halved_until_it_passes() -> None:
@@ -219,13 +233,14 @@ async def test_a_write_that_comes_between_reading_and_writing_is_judged_too() ->
     def rival_writes() -> None:
         ItemStore(collection).store({rival.id: Offered(candidates([rival])[rival.id], rival.data)})  # type: ignore[arg-type]  # a fake
 
-    collection.meanwhile = rival_writes
+    collection.after_read = rival_writes
     await index(records(ours))
 
     assert collection.documents["job-1:1"]["data"] == {"price": "3"}
 
 
-async def test_an_item_purged_between_inserting_and_reading_is_stored_again() -> None:
+@pytest.mark.parametrize("moment", ["before_read", "after_read"])
+async def test_an_item_purged_while_it_is_compared_is_stored_again(moment: str) -> None:
     collection = MemoryCollection()
     index = indexing(collection)
     await index(records(an_item("1"), an_item("2")))
@@ -234,7 +249,7 @@ async def test_an_item_purged_between_inserting_and_reading_is_stored_again() ->
         collection.documents.clear()
 
     later = records(an_item("1", fetched_at_ms=NOW_MS + 1), an_item("2", fetched_at_ms=NOW_MS + 1))
-    collection.meanwhile = purge
+    setattr(collection, moment, purge)
     await index(later)
 
     assert {name: document["last_seen"] for name, document in collection.documents.items()} == {
