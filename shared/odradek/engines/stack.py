@@ -16,6 +16,8 @@ from odradek.kafka.admin import apply_topics
 from odradek.runtime.supervisor import Child, Happened, Supervisor
 from odradek.settings import Settings
 
+EMBEDDED_PARTITIONS = 4
+"""Of each topic when an embedded broker is new: one machine gains nothing from more, and each costs start-up time."""
 EMBEDDED_LOG_EVENTS = 200_000
 """Crawl events kept by the embedded search engine: it holds about 5 KB of each in memory."""
 WORKERS = ("scheduler", "fetcher", "parser", "indexer", "api")
@@ -130,6 +132,8 @@ class Stack:
         }
         if options.elasticsearch is None:
             env.setdefault("ODRADEK_LOG_EVENTS_MAX", str(EMBEDDED_LOG_EVENTS))
+        if options.kafka is None:
+            env.setdefault("ODRADEK_PARTITIONS", str(EMBEDDED_PARTITIONS))
         return env | dict(options.overrides)
 
     def _services(self) -> list[Child]:
