@@ -77,9 +77,15 @@ class Ownership:
         return new
 
     def fold(self, record: Record) -> None:
-        """Fold one batch of the log; one that cannot be read is a dead letter and changes nothing (rule M)."""
+        """Fold one batch of the log; one that cannot be read is a dead letter and changes nothing (rule M).
+
+        Raises:
+            RuntimeError: the partition is not ours; to go on would count the batch as done.
+        """
         owned = self._owned.get(record.partition)
-        if owned is None or record.offset < owned.core.position:
+        if owned is None:
+            raise RuntimeError(f"a batch of partition {record.partition}, which is not ours")
+        if record.offset < owned.core.position:
             return
         if 0 < owned.core.position < record.offset:
             self._outbox.send([_gap(owned, record)])
