@@ -71,12 +71,13 @@ async def keep_pace(pace: Pace, gate: Gate) -> None:
     """Adjust the pace to the machine's load, for ever."""
     process = psutil.Process()
     while True:
-        begun = time.monotonic()
+        begun, used = time.monotonic(), time.process_time()
         await asyncio.sleep(EVERY_S)
-        lag_s = time.monotonic() - begun - EVERY_S
+        elapsed_s = time.monotonic() - begun
+        lag_s, busy = elapsed_s - EVERY_S, (time.process_time() - used) / elapsed_s
         memory = psutil.virtual_memory()
         files_free = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - process.num_fds()
-        metrics.LIMIT.set(pace.adjust(Load(lag_s, memory.available / memory.total, files_free)))
+        metrics.LIMIT.set(pace.adjust(Load(lag_s, busy, memory.available / memory.total, files_free)))
         gate.wake()
 
 

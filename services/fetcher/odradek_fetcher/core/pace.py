@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 LAG_S = 0.5
-"""An event loop this late has more to do than it can: time limits would be blamed on sites."""
+"""An event loop this late would blame its own slowness on sites."""
+BUSY = 0.8
+"""Share of one core that this process uses; below, the loop is late because of others, and fewer fetches help nobody."""
 EASY_LAG_S = 0.1
 MEMORY_FREE = 0.05
 """Share of the machine's memory that stays free."""
@@ -18,6 +20,8 @@ class Load:
 
     lag_s: float
     """How late the event loop came back from a sleep."""
+    busy: float
+    """Share of one core that this process used meanwhile."""
     memory_free: float
     """Share of all memory that is available."""
     files_free: int
@@ -33,10 +37,11 @@ class Pace:
 
     def adjust(self, load: Load) -> int:
         """The new limit, between `LEAST` (or `most`, if that is smaller) and `most`."""
-        short = load.lag_s > LAG_S or load.memory_free < MEMORY_FREE or load.files_free < FILES_FREE
+        overworked = load.lag_s > LAG_S and load.busy > BUSY
+        short = overworked or load.memory_free < MEMORY_FREE or load.files_free < FILES_FREE
         if short:
             self.limit = self.limit * 2 // 3
-        elif load.lag_s < EASY_LAG_S:
+        elif load.lag_s < EASY_LAG_S or load.busy < BUSY:
             self.limit += max(1, self.most // 16)
         self.limit = min(self.most, max(self.limit, min(LEAST, self.most)))
         return self.limit
