@@ -5,7 +5,7 @@ from dataclasses import dataclass
 LAG_S = 0.5
 """An event loop this late would blame its own slowness on sites."""
 BUSY = 0.8
-"""Share of one core that this process uses; below, the loop is late because of others, and fewer fetches help nobody."""
+"""Share of one core that this process uses; below, it is others who make the loop late."""
 EASY_LAG_S = 0.1
 MEMORY_FREE = 0.05
 """Share of the machine's memory that stays free."""
