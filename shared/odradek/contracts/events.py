@@ -11,13 +11,13 @@ import xxhash
 from odradek.contracts.codec import Message
 
 
-class Ecs(Message, frozen=True):
+class Ecs(Message, frozen=True, omit_defaults=False):
     """`ecs.*`."""
 
     version: str = "8.17.0"
 
 
-class EcsEvent(Message, frozen=True):
+class EcsEvent(Message, frozen=True, omit_defaults=False):
     """`event.*`: what happened; `duration` in nanoseconds as the schema wants."""
 
     id: str
@@ -65,7 +65,7 @@ class EcsService(Message, frozen=True):
     name: str
 
 
-class EcsLog(Message, frozen=True):
+class EcsLog(Message, frozen=True, omit_defaults=False):
     """`log.*`."""
 
     level: str = "info"
@@ -90,7 +90,7 @@ class OdradekFields(Message, frozen=True):
     meta: dict[str, Any] | None = None
 
 
-class LogEvent(Message, frozen=True):
+class LogEvent(Message, frozen=True, omit_defaults=False):
     """One crawl event, key job id + fingerprint."""
 
     timestamp: str = msgspec.field(name="@timestamp")
