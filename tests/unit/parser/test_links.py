@@ -61,10 +61,18 @@ def test_a_base_that_is_no_web_address_is_ignored(base: str) -> None:
 
 
 def test_each_link_is_counted_once_as_forwarded_duplicate_or_refused_with_its_reason() -> None:
-    html = (
-        link("new") + link("new") + link("new#part") + link("known") + link("https://other.example/")
-        + link("mailto:a@b") + link("http://[") + link("a.pdf") + link("no", rel="NoFollow ugc") + link("/private/x") + link("x" * 2100)
-    )  # fmt: skip
+    plain = (
+        "new",
+        "new",
+        "new#part",
+        "known",
+        "https://other.example/",
+        "mailto:a@b",
+        "http://[",
+        "a.pdf",
+        "/private/x",
+    )
+    html = "".join(map(link, plain)) + link("no", rel="NoFollow ugc") + link("x" * 2100)
     spec = a_spec(scope={"exclude": ["/private/"]})
 
     reading = a_reading(html, spec=spec, known=[the_url("https://books.example/list/known").fp])
@@ -160,13 +168,13 @@ def test_what_was_not_fetched_has_neither_links_nor_records(outcome: str) -> Non
     assert (reading.targets, reading.records, reading.kept) == ([], [], False)
 
 
-words = st.text("ab/.?#=&%2:~ é", max_size=12)
+words = st.text("ab/.?#=&%2:~ é", max_size=12).filter(lambda href: not href.strip().startswith("//"))
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(words, max_size=6))
 def test_links_are_those_of_an_independent_implementation(hrefs: list[str]) -> None:
-    """lxml and urllib, which are strict where the URL standard forgives; what they refuse is left out."""
+    """lxml and urllib, apart from `//`: in the URL standard a host follows, be it empty."""
     page = "<!doctype html><body>" + "".join(f"<a href='{href}'>x</a>" for href in hrefs)
     expected = set()
     for element, _, href, _ in lxml_html.document_fromstring(page).iterlinks():

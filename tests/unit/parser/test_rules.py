@@ -211,10 +211,7 @@ def test_an_empty_extract_means_no_records() -> None:
 
 
 def test_an_article_is_its_paragraphs_without_the_furniture() -> None:
-    html = (
-        "<title>T</title><nav><p>menu</nav>"
-        + "<article><h1>Head</h1><p>One <b>two</b></p><aside><p>ad</p></aside><li>x</article>"
-    )
+    html = "<title>T</title><nav><p>menu</nav>" + "<article><h1>Head</h1><p>One <b>two</b></p><aside><p>ad</aside><li>x"
 
     [record] = extracted(html, {"type": "a", "builtin": "article"})
 
