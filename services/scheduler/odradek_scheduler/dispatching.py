@@ -9,6 +9,8 @@ from odradek_scheduler.owned import Owned, Ownership, now_ms
 
 IDLE_MS: Final = 1000
 """Leases and credits are looked at this often at least."""
+TOGETHER_S: Final = 0.002
+"""Rounds are at least so far apart, so that batches which come together are answered together."""
 PATIENCE_MS: Final = 5
 """After a round that found nothing although something is due."""
 
@@ -34,12 +36,13 @@ class Dispatcher:
         """Dispatch for ever."""
         loop = asyncio.get_running_loop()
         while True:
+            began = loop.time()
             self._awake.clear()
             wait_ms = self.round(now_ms())
             alarm = loop.call_later(wait_ms / 1000, self._awake.set)
             await self._awake.wait()
             alarm.cancel()
-            await asyncio.sleep(0)
+            await asyncio.sleep(max(0.0, began + TOGETHER_S - loop.time()))
 
     def round(self, now: int) -> int:
         """One look at every partition; returns after how many milliseconds to look again."""
@@ -50,9 +53,11 @@ class Dispatcher:
         self._look_at = now + IDLE_MS
         did = False
         for left, owned in self._in_turn(mine, now):
-            sent = self._dispatch(owned, now, -(-free // left) if free > 0 else 0)
-            free -= sent
+            sent = self._dispatch(owned, now, max(0, -(-free // left)))
             did = did or sent > 0
+            free -= sent
+            if sent and free <= 0:
+                break
         if free <= 0:
             return IDLE_MS
         wakes = [wake for owned in mine if (wake := owned.core.wake_at_ms(now)) is not None]
