@@ -16,6 +16,7 @@ from odradek_parser.core.forwarded import Forwarded, Known
 from odradek_parser.core.items import MAX_ITEM_BYTES, item, record_bytes
 from odradek_parser.core.parsing import Reader, Reading
 from odradek_parser.core.rules import Record as Extracted
+from odradek_parser.guard import Guard, NoGuard
 from odradek_parser.jobs import Readers, Unreadable
 
 log = structlog.get_logger()
@@ -32,20 +33,25 @@ class Handler:
         readers: Readers,
         forwarded: Forwarded | None = None,
         clock: Callable[[], int] | None = None,
+        guard: Guard | None = None,
     ) -> None:
         self._job_of = job_of
         self._readers = readers
         self._forwarded = Forwarded() if forwarded is None else forwarded
         self._clock = clock or now_ms
+        self._guard: Guard = guard or NoGuard()
 
     async def handle(self, records: Sequence[Record]) -> list[Done | Poison]:
         """Handle a batch. Nothing about a page raises; a job that is not known yet does (InfrastructureAway)."""
         crawls: dict[tuple[str, int], Known] = {}
         pages = [await self._prepare(record) for record in records]
-        return [
-            found if isinstance(found, Poison) else self._page(record, *found, crawls)
-            for record, found in zip(records, pages, strict=True)
-        ]
+        try:
+            return [
+                found if isinstance(found, Poison) else self._page(record, *found, crawls)
+                for record, found in zip(records, pages, strict=True)
+            ]
+        finally:
+            self._guard.rest()
 
     async def _prepare(self, record: Record) -> "tuple[PageMeta, JobRecord, Reader] | Poison":
         try:
@@ -70,6 +76,9 @@ class Handler:
             known = crawls[crawl] = self._forwarded.of(*crawl)
         if request.kind == "page":
             known.on_their_way.add(request.fp)
+        if self._guard.condemned(record):
+            return self._poison(record, meta, "the parser died of this page more than once")
+        self._guard.begin(record)
         began_ns = time.perf_counter_ns()
         try:
             reading = reader.read(meta, record.value, known)

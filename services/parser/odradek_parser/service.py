@@ -12,22 +12,25 @@ from odradek.settings import Settings
 from odradek.topics import PAGES
 from odradek_parser import settings as own
 from odradek_parser.core.facts import SERVICE
+from odradek_parser.guard import Guard, ProcessGuard, limit_memory
 from odradek_parser.handling import Handler
 from odradek_parser.jobs import Jobs, Readers, product_token
 
 
 def main(settings: Settings) -> int:
     """Run until SIGTERM, drain, and return the exit code."""
-    return run_until_stopped(partial(serve, settings))
+    limit_memory()
+    guard = ProcessGuard(settings.state_dir / f"parser-{settings.instance}.page")
+    return run_until_stopped(partial(serve, settings, guard=guard))
 
 
-async def serve(settings: Settings, stop: asyncio.Event) -> None:
+async def serve(settings: Settings, stop: asyncio.Event, *, guard: Guard | None = None) -> None:
     """Parse until `stop` is set."""
     jobs = Jobs(settings)
     producer = StageProducer(settings)
     runner = Runner(settings, SERVICE, PAGES, producer, own.WINDOW)
     readers = Readers(product=product_token(settings.user_agent), plugins=settings.plugins)
-    handler = Handler(jobs.record, readers)
+    handler = Handler(jobs.record, readers, guard=guard)
     serve_health(settings, ready=lambda: _missing(jobs, runner))
     jobs.view.start()
     _calm_collector()

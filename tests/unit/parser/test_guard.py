@@ -1,0 +1,56 @@
+"""What the guard keeps, in processes that really die."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.unit.parser.pages import a_record
+
+from odradek_parser.guard import ProcessGuard
+
+READS = """
+import sys, time
+from pathlib import Path
+from odradek.kafka.records import Record
+from odradek_parser.guard import ProcessGuard
+guard = ProcessGuard(Path(sys.argv[1]), limit_s=0.2)
+record = Record(topic="odradek.pages", partition=3, offset=int(sys.argv[2]), key=None, value=None)
+if guard.condemned(record):
+    sys.exit(7)
+guard.begin(record)
+while sys.argv[3] == "hang":
+    pass
+guard.rest()
+time.sleep(0.4)
+"""
+
+
+def a_process(path: Path, offset: int, what: str) -> int:
+    return subprocess.run(
+        [sys.executable, "-c", READS, str(path), str(offset), what], check=False, timeout=60
+    ).returncode
+
+
+def test_a_page_that_ends_the_process_twice_is_not_read_a_third_time(tmp_path: Path) -> None:
+    path = tmp_path / "parser.page"
+
+    codes = [a_process(path, 5, "hang") for _ in range(3)]
+
+    assert codes == [-signal.SIGALRM, -signal.SIGALRM, 7]
+    assert ProcessGuard(path).condemned(a_record("", offset=6)) is False
+
+
+def test_a_page_that_was_read_leaves_nothing_behind_and_is_not_timed_any_more(tmp_path: Path) -> None:
+    path = tmp_path / "parser.page"
+
+    assert [a_process(path, 5, "read") for _ in range(3)] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("left", [b"", b"\x00" * 512, b"nonsense\n", b"7\n", b"\xff\xfe"])
+def test_whatever_is_in_the_file_is_no_obstacle(tmp_path: Path, left: bytes) -> None:
+    path = tmp_path / "parser.page"
+    path.write_bytes(left)
+
+    assert ProcessGuard(path).condemned(a_record("", offset=5)) is False
