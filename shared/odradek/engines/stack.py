@@ -18,7 +18,7 @@ from odradek.settings import Settings
 
 EMBEDDED_PARTITIONS = 4
 """Of each topic when an embedded broker is new: one machine gains nothing from more, and each costs start-up time."""
-EMBEDDED_LOG_EVENTS = 200_000
+EMBEDDED_LOG_EVENTS = 50_000
 """Crawl events kept by the embedded search engine: it holds about 5 KB of each in memory."""
 WORKERS = ("scheduler", "fetcher", "parser", "indexer", "api")
 
