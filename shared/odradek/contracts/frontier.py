@@ -47,6 +47,8 @@ class Fetched(Message, frozen=True, tag_field="fact", tag=True):
     duration_ms: float = 0.0
     retry_after_s: float | None = None
     size_bytes: int = 0
+    sent_at_ms: int = 0
+    """Of the request it answers, so that an old answer does not free the host of a newer request; 0: not told."""
     at_ms: int = 0
 
 

@@ -206,7 +206,7 @@ class Dispatcher:
         flight = memory.flights.get((queue.run, drawn.fp))
         if flight is None:
             flight = memory.take_off(queue, drawn.fp, Stage.SENT, drawn.page)
-        memory.to_sent(flight, attempt, now_ms + terms.lease_ms)
+        memory.to_sent(flight, attempt, now_ms, now_ms + terms.lease_ms)
         queue.host.pace.sent(self.agenda.pace(queue.host).concurrency)
         self.requests.append(page_request(queue.run, drawn.fp, drawn.seen, attempt, terms, now_ms))
 

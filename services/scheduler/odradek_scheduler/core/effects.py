@@ -16,8 +16,8 @@ class Effects:
     """Run, fingerprint, the try that failed, when the next is due (ms)."""
     parsed: list[tuple[str, str, int]] = field(default_factory=list)
     """Outcomes that changed nothing: run, fingerprint, try."""
-    fetched: list[tuple[str, str, int, str]] = field(default_factory=list)
-    """Answers: run, fingerprint, try, host."""
+    fetched: list[tuple[str, str, int, str, int]] = field(default_factory=list)
+    """Answers: run, fingerprint, try, host, when their request was sent (ms; 0: not told)."""
     robots: list[tuple[str, str]] = field(default_factory=list)
     """Host and origin of robots.txt answers."""
     reserved: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)

@@ -172,7 +172,8 @@ class Fold:
         host, counts = self._touched.host(fact.key)
         if counts:
             politeness.answer_heard(host, fact)
-        self.effects.fetched.append((run_id(fact.job, fact.run), fact.fp, fact.attempt, fact.key))
+        run = run_id(fact.job, fact.run)
+        self.effects.fetched.append((run, fact.fp, fact.attempt, fact.key, fact.sent_at_ms))
 
     def _robots_fetched(self, fact: RobotsFetched, index: int) -> None:  # noqa: ARG002
         host, counts = self._touched.host(fact.key)

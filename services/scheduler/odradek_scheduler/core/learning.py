@@ -5,7 +5,7 @@ from typing import Final
 
 from odradek_scheduler.core.effects import Effects
 from odradek_scheduler.core.memory import Memory
-from odradek_scheduler.core.queues import Stage
+from odradek_scheduler.core.queues import Flight, Stage
 from odradek_scheduler.core.state import page_key, run_id
 
 UNPARSED_LEASE_MS: Final = 15 * 60_000
@@ -39,10 +39,10 @@ class Learning:
         return self._tombstones()
 
     def _outcomes(self, effects: Effects) -> None:
-        for run, fp, attempt, key in effects.fetched:
-            self._fetched(run, fp, attempt, key)
-        for run, fp, attempt in effects.ended:
-            self._ended(run, fp, attempt)
+        for run, fp, attempt, key, sent_at_ms in effects.fetched:
+            self._fetched(run, fp, attempt, key, sent_at_ms)
+        for run, fp, _ in effects.ended:
+            self._ended(run, fp)
         for run, fp, attempt, due_ms in effects.retried:
             self._retried(run, fp, attempt, due_ms)
         for run, fp, attempt in effects.parsed:
@@ -62,25 +62,32 @@ class Learning:
             queue.full = queue.starved = False
             self._memory.touched[queue.host] = None
 
-    def _fetched(self, run: str, fp: str, attempt: int, key: str) -> None:
+    def _fetched(self, run: str, fp: str, attempt: int, key: str, sent_at_ms: int) -> None:
         flight = self._memory.flights.get((run, fp))
-        if flight is not None and flight.stage is Stage.SENT and flight.attempt == attempt:
+        if flight is None or flight.stage is not Stage.SENT or not _answers(flight, attempt, sent_at_ms):
+            self._stray(key)
+        elif flight.settled:
+            self._settle(flight)
+        else:
             self._memory.free(flight.queue.host)
             self._memory.unparsed += 1
             flight.stage = Stage.ANSWERED
             self._memory.lease(flight, flight.lease_ms + UNPARSED_LEASE_MS)
-            return
+
+    def _stray(self, key: str) -> None:
+        """An answer to no request of ours: the host rests after it all the same."""
         host = self._memory.hosts.get(key)
         if host is not None:
             host.answers += 1
             self._memory.touched[host] = None
 
-    def _ended(self, run: str, fp: str, attempt: int) -> None:
+    def _ended(self, run: str, fp: str) -> None:
         flight = self._memory.flights.get((run, fp))
         if flight is None:
             return
-        if flight.stage is Stage.SENT and flight.attempt != attempt:
+        if flight.stage is Stage.SENT:
             self._memory.off_page(flight, None)
+            flight.settled, flight.due_ms = True, None
         else:
             self._memory.land(flight, None)
 
@@ -88,23 +95,30 @@ class Learning:
         flight = self._memory.flights.get((run, fp))
         if flight is None or flight.attempt != attempt or flight.stage not in (Stage.SENT, Stage.ANSWERED):
             return
-        if fp not in self._memory.cache.ledger(run).holders or flight.queue.dead:
-            self._memory.land(flight, due_ms)
+        flight.settled, flight.due_ms = True, due_ms
+        if flight.stage is Stage.ANSWERED:
+            self._settle(flight)
+
+    def _settle(self, flight: Flight) -> None:
+        """The answer and the outcome are both there."""
+        memory, due_ms = self._memory, flight.due_ms
+        if due_ms is None or flight.queue.dead or flight.fp not in memory.cache.ledger(flight.queue.run).holders:
+            memory.land(flight, due_ms)
             return
-        self._memory.leave(flight)
-        flight.stage = Stage.HELD
+        memory.leave(flight)
+        flight.stage, flight.settled = Stage.HELD, False
         flight.queue.preparing += 1
-        self._memory.hold(flight, due_ms)
-        self._memory.touched[flight.queue.host] = None
+        memory.hold(flight, due_ms)
+        memory.touched[flight.queue.host] = None
 
     def _told_late(self, run: str, fp: str, attempt: int) -> None:
         flight = self._memory.flights.get((run, fp))
         if flight is None:
             return
-        if flight.stage is Stage.SKIPPING or (
-            flight.attempt == attempt and flight.stage in (Stage.SENT, Stage.ANSWERED)
-        ):
+        if flight.stage is Stage.SKIPPING or (flight.stage is Stage.ANSWERED and flight.attempt == attempt):
             self._memory.land(flight, 0)
+        elif flight.stage is Stage.SENT and flight.attempt == attempt and not flight.settled:
+            flight.settled, flight.due_ms = True, 0
 
     def _robots_fetched(self, key: str, origin: str) -> None:
         host = self._memory.hosts.get(key)
@@ -156,3 +170,7 @@ class Learning:
             self._memory.emptied.update(dict.fromkeys(page_key(run, key, *queue.place(code)) for code in codes))
             queue.host.queues.pop(run, None)
             self._memory.touched[queue.host] = None
+
+
+def _answers(flight: Flight, attempt: int, sent_at_ms: int) -> bool:
+    return flight.attempt == attempt and sent_at_ms in (0, flight.sent_at_ms)

@@ -128,11 +128,11 @@ class Memory:
         flight.lease_ms = 0
         heappush(flight.queue.permitted, (due_ms, flight.fp))
 
-    def to_sent(self, flight: Flight, attempt: int, lease_ms: int) -> None:
+    def to_sent(self, flight: Flight, attempt: int, sent_at_ms: int, lease_ms: int) -> None:
         """Its request leaves."""
         if flight.stage is Stage.HELD:
             flight.queue.preparing -= 1
-        flight.stage, flight.attempt = Stage.SENT, attempt
+        flight.stage, flight.attempt, flight.sent_at_ms = Stage.SENT, attempt, sent_at_ms
         self.sent += 1
         self.lease(flight, lease_ms)
 

@@ -164,7 +164,7 @@ class Queue:
 class Flight:
     """A URL with something going on."""
 
-    __slots__ = ("attempt", "fp", "lease_ms", "page", "queue", "stage")
+    __slots__ = ("attempt", "due_ms", "fp", "lease_ms", "page", "queue", "sent_at_ms", "settled", "stage")
 
     def __init__(self, queue: Queue, fp: str, stage: Stage, page: OpenPage | None) -> None:
         self.queue = queue
@@ -172,7 +172,12 @@ class Flight:
         self.stage = stage
         self.page = page
         self.attempt = 0
+        self.sent_at_ms = 0
         self.lease_ms = 0
+        self.settled = False
+        """Its outcome is known while the request is out: only the host waits for the answer."""
+        self.due_ms: int | None = None
+        """When the URL is due again, once settled; None: it has ended."""
 
 
 class HostQueue:

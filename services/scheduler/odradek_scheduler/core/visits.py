@@ -30,8 +30,8 @@ class Visits:
 
     def draw(self, queue: Queue, now_ms: int) -> Drawn | None:
         """The next URL of the queue; its page has moved on behind it (`put_back` undoes that)."""
-        queue.wake(now_ms)
         while self.left > 0:
+            queue.wake(now_ms)
             page = self._page(queue)
             if page is None:
                 return None

@@ -11,7 +11,7 @@ from odradek_scheduler.core.tables import TableName, value_offset
 
 from .scheduler import RUN, Scheduler
 from .store import Store
-from .world import Violation, World
+from .world import JOB, Violation, World
 
 
 class Reference:
@@ -41,11 +41,15 @@ class Oracle:
         count = world.scenario.partitions
         self.references = [Reference(number, count) for number in range(count)]
         self._judged_complete = False
+        self._judged: dict[int, int] = {}
 
     def judge(self) -> None:
         """After every step."""
         for scheduler, reference in zip(self.world.schedulers, self.references, strict=True):
             reference.follow(scheduler)
+            if self._judged.get(scheduler.number) == scheduler.store.changes:
+                continue
+            self._judged[scheduler.number] = scheduler.store.changes
             ledger = scheduler.ledger()
             _equations(scheduler.number, ledger)
             _versions(scheduler, reference)
@@ -59,6 +63,8 @@ class Oracle:
 
     def _limits(self) -> None:
         scenario = self.world.scenario
+        if scenario.max_pages is None and scenario.max_pages_per_host is None:
+            return
         kept = [reference.ledger().kept for reference in self.references]
         if scenario.max_pages is not None and sum(kept) > scenario.max_pages:
             raise Violation(f"budget: {sum(kept)} pages kept, max_pages {scenario.max_pages}")
@@ -105,9 +111,14 @@ class Oracle:
             raise Violation(f"stuck: ledger of partition {scheduler.number} has {ledger.pending} pending at the end")
         for batch in scheduler.log:
             for fact in batch.facts:
-                if isinstance(fact, Discovered) and fact.fp not in seen and ledger.closed_at is None:
+                if (
+                    isinstance(fact, Discovered)
+                    and fact.job == JOB
+                    and fact.fp not in seen
+                    and ledger.closed_at is None
+                ):
                     raise Violation(f"lost: {fact.fp} is in the log and not in seen")
-        for key, value in scheduler.store.scan("backlog", b""):
+        for key, value in scheduler.store.scan("backlog", f"{RUN}\0".encode()):
             fps = unpack(Page, value).fps
             raise Violation(f"left behind: page {key!r} {fps}, all its URLs have ended")
 

@@ -28,6 +28,7 @@ SCENARIOS: dict[str, Scenario] = {
     "retry2": Scenario(
         part={"a": 0}, seeds=("a",), kind={"a": "failonce"}, partitions=1, controls=("retry_failed",), steps=100
     ),
+    "noise": replace(_LINKS, noise=True, kind={"b": "flaky"}),
     "merge": Scenario(
         part=dict.fromkeys("abcd", 0), seeds=("a", "b", "c", "d"), partitions=1, controls=("merge", "merge")
     ),

@@ -56,9 +56,7 @@ class Scheduler:
 
     def seen(self) -> dict[str, Seen]:
         prefix = f"{RUN}\0".encode()
-        return {
-            key[len(prefix) :].decode(): unpack(Seen, value) for key, value in self.store.scan("seen", prefix)
-        }
+        return {key[len(prefix) :].decode(): unpack(Seen, value) for key, value in self.store.scan("seen", prefix)}
 
     def backlog(self) -> list[tuple[str, str, int, int]]:
         return [split_page_key(key) for key, _ in self.store.scan("backlog", b"")]

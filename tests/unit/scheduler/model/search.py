@@ -59,7 +59,7 @@ def search(scenario: Scenario, runs: int, seed: str) -> tuple[int, str | None, l
 
 def shrunk(scenario: Scenario, choices: list[int], violation: str, budget: int = 400) -> tuple[str, list[str]]:
     """A shorter run that breaks the same law, as a story."""
-    law = violation.split(":")[0]
+    law = violation.split(":", maxsplit=1)[0]
     best, tries = list(choices), 0
 
     def breaks(candidate: list[int], shorter: Scenario) -> bool:

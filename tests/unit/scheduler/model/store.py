@@ -71,6 +71,8 @@ class Store:
 
     def __init__(self) -> None:
         self.tables = {name: Table(name) for name in TABLE_NAMES}
+        self.changes = 0
+        """Grows with whatever changes a local table."""
 
     def get(self, table: TableName, key: bytes) -> bytes | None:
         return self.tables[table].local.get(key)
@@ -80,6 +82,7 @@ class Store:
         return iter([(key, local[key]) for key in sorted(local) if key.startswith(prefix)])
 
     def put(self, write: Write) -> None:
+        self.changes += 1
         self.tables[write.table].put(write)
 
     def flush(self) -> None:
@@ -91,6 +94,7 @@ class Store:
             table.flush_some(choose)
 
     def crash(self, choose: Choices, *, zombie: bool, newest_wins: bool) -> None:
+        self.changes += 1
         for table in self.tables.values():
             table.crash(choose, zombie=zombie, newest_wins=newest_wins)
 

@@ -61,6 +61,8 @@ class Scenario:
     zombie: bool = False
     lose_requests: bool = False
     depth_first: bool = False
+    noise: bool = False
+    """Facts of another job keep coming until this one is complete."""
     crashes: int = 3
     steps: int = 120
     broken: frozenset[str] = frozenset()
@@ -103,7 +105,6 @@ class World:
         self.home = partition_of(JOB, scenario.partitions)
         self.completion = Completion(JOB, scenario.partitions)
         self.reading: tuple[Need, dict[int, int]] | None = None
-        self.old_ends: dict[int, int] = {}
         self.complete: Reached | None = None
         self.controls = list(scenario.controls)
         self.crashes_left = scenario.crashes
@@ -150,7 +151,7 @@ class World:
     def append(self, partition: int, facts: list[Fact]) -> None:
         batch = Batch(facts=tuple(facts))
         self.frontier[partition].append(batch)
-        if self.complete is not None and any(isinstance(fact, Discovered) for fact in facts):
+        if self.complete is not None and any(isinstance(fact, Discovered) and fact.job == JOB for fact in facts):
             raise Violation(f"early: completion was announced, then {_short(batch)} reached partition {partition}")
 
     def deliver(self, topic: str, message: Any) -> None:
@@ -181,8 +182,10 @@ class World:
             found.append(("control",))
         if self.views:
             found += [("view",)] * 2
-        elif self.complete is None and self.completion.needs(self.now_ms) is not None:
-            found.append(("detect",))
+        if self.complete is None and self.completion.needs(self.now_ms) is not None:
+            found += [("detect",)] * 2
+        if self.scenario.noise and self.complete is None:
+            found += [("make_noise",)] * 2
         found.append(("pass_time",))
         return found
 
@@ -233,6 +236,11 @@ class World:
                 sources = tuple(offset for _, _, _, offset in pages[:2])
                 self.append(scheduler.number, [Merged(job=JOB, key=host, sources=sources, priority=priority)])
 
+    def make_noise(self) -> None:
+        partition, url = self.choose(self.scenario.partitions), f"noise{self.choose(3)}"
+        host = f"h{partition}.example"
+        self.append(partition, [Discovered(job="other", url=f"https://{host}/{url}", fp=url, key=host)])
+
     # ---- fetchers and parsers
 
     def lose(self) -> None:
@@ -266,15 +274,15 @@ class World:
             self.answered(request)
             status = {"ok": 200, "gone": 404, "err": 500}[outcome]
             heard = Fetched(
-                job=JOB, fp=request.fp, key=request.key, attempt=request.attempt, status=status, at_ms=self.now_ms
-            )
+                job=JOB, fp=request.fp, key=request.key, attempt=request.attempt, status=status,
+                sent_at_ms=request.sent_at_ms, at_ms=self.now_ms,
+            )  # fmt: skip
             self.append(self.scenario.part[request.fp], [heard])
 
         def commit() -> None:
             self.fetched[index] = True
 
-        steps = [fact, commit, page] if "page_first" in self.scenario.broken else [page, fact, commit]
-        self._some(f"fetcher: {request.fp} try {request.attempt} -> {outcome}", steps)
+        self._some(f"fetcher: {request.fp} try {request.attempt} -> {outcome}", [page, fact, commit])
 
     def _fetch_robots(self, index: int, request: FetchRequest) -> None:
         count = self.robots_counts[request.key] = self.robots_counts.get(request.key, 0) + 1
@@ -374,14 +382,17 @@ class World:
         delay_ms = self.scenario.delay_s * 1000
         resting = [each for each in mine if (each["answered_ms"] or -delay_ms) + delay_ms > self.now_ms]
         if len(busy) + len(resting) >= self.scenario.concurrency and resting:
-            raise Violation(f"impolite: {request.fp} sent {self.now_ms - resting[-1]['answered_ms']} ms after an answer")
+            raise Violation(
+                f"impolite: {request.fp} sent {self.now_ms - resting[-1]['answered_ms']} ms after an answer"
+            )
         mine.append({"fp": request.fp, "try": request.attempt, "lease_ms": request.lease_until_ms, "answered_ms": None})
 
     def request_died(self, request: FetchRequest) -> None:
         """It never left."""
         self.outstanding[request.key] = [
-            each for each in self.outstanding[request.key] if each["lease_ms"] != request.lease_until_ms
-            or (each["fp"], each["try"]) != (request.fp, request.attempt)
+            each
+            for each in self.outstanding[request.key]
+            if each["lease_ms"] != request.lease_until_ms or (each["fp"], each["try"]) != (request.fp, request.attempt)
         ]
 
     def answered(self, request: FetchRequest) -> None:
@@ -398,35 +409,35 @@ class World:
         self.views = [self.record, *self.progress.values()]
 
     def view(self) -> None:
-        seen = self.views.pop(0)
-        if isinstance(seen, JobRecord):
-            self.completion.record_changed(seen)
-        else:
-            self.completion.reported(seen)
+        for _ in range(1 + self.choose(len(self.views))):
+            seen = self.views.pop(0)
+            if isinstance(seen, JobRecord):
+                self.completion.record_changed(seen)
+            else:
+                self.completion.reported(seen)
 
     def detect(self) -> None:
         """One small read: one partition's end or committed offset."""
-        need = self.completion.needs(self.now_ms)
+        while (need := self.completion.needs(self.now_ms)) is not None and need.topic in ("items", "logs"):
+            self.completion.answered(need, {})
+        reached = self.completion.reached(self.now_ms)
+        if reached is not None:
+            self._announced(reached)
         if need is None:
             return
         if self.reading is None or self.reading[0] != need:
             self.reading = (need, {})
         offsets = self.reading[1]
-        if need == Need("ends", "scheduled"):
-            self.old_ends = {number: len(log) for number, log in enumerate(self.frontier)}
-        logs = {"scheduled": [self.fetched], "pages": [self.parsed], "frontier": self.frontier}.get(need.topic, [[]])
+        logs = {"scheduled": [self.fetched], "pages": [self.parsed], "frontier": self.frontier}[need.topic]
         partition = len(offsets)
         offsets[partition] = len(logs[partition]) if need.what == "ends" else _committed(logs[partition])
         if "channels" in self.scenario.broken and need.what == "committed":
             offsets[partition] = len(logs[partition])
-        if "ends_after_reports" in self.scenario.broken and need.topic == "frontier":
-            offsets[partition] = self.old_ends[partition]
+        if "frontier_ends" in self.scenario.broken and need.topic == "frontier":
+            offsets[partition] = 0
         if len(offsets) == len(logs):
             self.completion.answered(need, offsets)
             self.reading = None
-            reached = self.completion.reached(self.now_ms)
-            if reached is not None:
-                self._announced(reached)
 
     def _announced(self, reached: Reached) -> None:
         if reached.epoch < self.record.epoch:

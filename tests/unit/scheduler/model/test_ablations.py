@@ -1,0 +1,40 @@
+"""With a rule switched off the model must find a run that breaks a law: so the oracle is known to bite."""
+
+from dataclasses import replace
+
+import pytest
+
+from .scenarios import SCENARIOS
+from .search import search
+from .world import Scenario
+
+MOST_RUNS = 1_500
+
+_TWICE = Scenario(
+    part=dict.fromkeys("abcd", 0), seeds=("a",), grow={"a": ("b", "c", "d")}, partitions=1, crashes=1, steps=60
+)
+
+ABLATIONS: dict[str, tuple[Scenario, str, str]] = {
+    "replay_writes": (SCENARIOS["one"], "11", "A replay leaves out what the local store already has."),
+    "flush_before_commit": (SCENARIOS["one"], "", "The offset is committed before the changelogs are flushed."),
+    "ledger_offset": (SCENARIOS["one"], "", "A replayed batch is counted again."),
+    "history": (SCENARIOS["retry2"], "1", "Only the first and the newest transition are kept."),
+    "newest_wins": (SCENARIOS["zombie"], "0", "Recovery takes the later record, not the one with the higher offset."),
+    "merge_order": (SCENARIOS["merge"], "1", "The sources of a merge end before the target is written."),
+    "closing_fact": (SCENARIOS["cancel"], "", "A cancelled ledger is not written."),
+    "take_over": (SCENARIOS["polite"], "", "Dispatch begins before old requests are answered."),
+    "poison_fact": (SCENARIOS["poison"], "", "A poison page is a dead letter without an outcome."),
+    "links_before_parsed": (SCENARIOS["small"], "", "A page is finished before its links are sent."),
+    "lru_after_ack": (SCENARIOS["small"], "11", "A link counts as forwarded before Kafka has it."),
+    "seeding": (SCENARIOS["one"], "8", "Completion does not wait for seeds on the way."),
+    "channels": (_TWICE, "1", "Completion does not wait for fetchers and parsers."),
+    "frontier_ends": (SCENARIOS["small"], "0", "Completion does not look at the ends of the frontier."),
+}
+"""What is switched off: where, a seed that finds it soon, and what it means."""
+
+
+@pytest.mark.parametrize("rule", ABLATIONS)
+def test_a_rule_switched_off_is_found(rule: str) -> None:
+    scenario, seed, meaning = ABLATIONS[rule]
+    _, violation, _ = search(replace(scenario, broken=frozenset((rule,))), MOST_RUNS, rule + seed)
+    assert violation is not None, meaning

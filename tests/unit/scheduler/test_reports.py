@@ -1,0 +1,110 @@
+"""What a partition tells of itself: progress, hosts, answers."""
+
+from odradek.contracts import Question, encode
+
+from .harness import NOW_MS, Crawl, a_job, a_link
+
+
+def a_crawl(*links: str, **spec: object) -> Crawl:
+    crawl = Crawl()
+    crawl.fold(a_job(**spec))
+    crawl.fold(*(a_link(name) for name in links))
+    return crawl
+
+
+def test_a_report_carries_the_ledger_and_the_position() -> None:
+    crawl = a_crawl("x", "y")
+    (request, _) = crawl.dispatch()
+    crawl.finish(request, items=3)
+    (report,) = crawl.core.progress(NOW_MS)
+    counters = report.counters
+    assert (report.offset, report.in_flight, report.hosts_open) == (crawl.offset, 1, 1)
+    assert (counters.accepted, counters.pending, counters.fetched, counters.items) == (2, 1, 1, 3)
+
+
+def test_only_news_is_reported() -> None:
+    crawl = a_crawl("x")
+    assert len(crawl.core.progress(NOW_MS)) == 1
+    assert crawl.core.progress(NOW_MS) == ()
+    crawl.fold(a_link("other", job="k"))
+    assert [report.job for report in crawl.core.progress(NOW_MS)] == ["j"]
+
+
+def test_a_quiet_job_is_reported_less_often_but_in_the_end_at_the_last_position() -> None:
+    crawl = a_crawl("x")
+    crawl.core.progress(NOW_MS)
+    crawl.fold(a_link("other", job="k"))
+    assert crawl.core.progress(NOW_MS + 100)
+    crawl.fold(a_link("another", job="k"))
+    assert crawl.core.progress(NOW_MS + 110) == ()
+    (report,) = crawl.core.progress(NOW_MS + 300)
+    assert report.offset == crawl.offset
+
+
+def test_it_says_what_holds_it_back() -> None:
+    crawl = a_crawl("x", "y", politeness={"delay": 5.0, "concurrency_per_host": 1})
+    (request,) = crawl.dispatch()
+    crawl.finish(request)
+    crawl.dispatch()
+    (report,) = crawl.core.progress(NOW_MS)
+    assert (report.limiting, report.hosts_waiting) == ("All 1 hosts rest for their delay.", 1)
+    assert report.next_due_ms == NOW_MS + 5000
+
+
+def test_before_release_reports_say_so() -> None:
+    crawl = Crawl(release=False)
+    crawl.core.catch_up_to(2)
+    crawl.fold(a_job())
+    (report,) = crawl.core.progress(NOW_MS)
+    assert (report.recovering, report.limiting) == (True, "It replays its log.")
+
+
+def test_a_host_is_reported_when_something_was_learned_of_it() -> None:
+    crawl = a_crawl("x")
+    (request,) = crawl.dispatch()
+    crawl.answer(request, 503)
+    crawl.robots("User-agent: *")
+    (report,) = crawl.core.host_reports(NOW_MS)
+    assert (report.key, report.fetches, report.failures) == ("a.example", 2, 1)
+    assert report.robots == {"https://a.example": "rules"}
+    assert crawl.core.host_reports(NOW_MS) == ()
+
+
+def test_urls_are_listed_by_state_and_reason_page_by_page() -> None:
+    crawl = a_crawl(*"abcde")
+    for request in crawl.dispatch():
+        reason = "http_404" if request.fp in "bd" else "http_410"
+        crawl.finish(request, outcome="failed", reason=reason, status=int(reason[-3:]))
+    question = Question(id="q", kind="urls", job="j", state="failed", reason="http_404", limit=1)
+    first = crawl.core.answer(question, NOW_MS).body
+    assert ([row["url"] for row in first["urls"]], first["after"]) == (["https://a.example/b"], "b")
+    question = Question(id="q", kind="urls", job="j", state="failed", reason="http_404", after="b")
+    second = crawl.core.answer(question, NOW_MS).body
+    assert ([row["fp"] for row in second["urls"]], second["after"]) == (["d"], None)
+
+
+def test_urls_of_a_cancelled_job_are_listed_as_skipped() -> None:
+    crawl = a_crawl("a")
+    crawl.fold(a_job(version=2, wanted="cancelled"))
+    question = Question(id="q", kind="urls", job="j", state="skipped")
+    assert [row["reason"] for row in crawl.core.answer(question, NOW_MS).body["urls"]] == ["cancelled"]
+
+
+def test_explain_says_where_a_url_stands_and_what_robots_and_host_say() -> None:
+    crawl = a_crawl(politeness={"respect_robots": True, "delay": 1.0})
+    crawl.fold(a_link("secret"))
+    crawl.dispatch()
+    crawl.robots("User-agent: *\nDisallow: /secret\n")
+    crawl.dispatch()
+    question = Question(id="q", kind="explain", job="j", url="https://a.example/secret", fp="secret", key="a.example")
+    body = crawl.core.answer(question, NOW_MS).body
+    assert (body["state"], body["reason"]) == ("skipped", "robots")
+    assert body["robots"] == {"state": "denied", "rule": "Disallow: /secret (line 2)"}
+    assert [step["kind"] for step in body["history"]] == ["accepted", "skipped"]
+
+
+def test_an_answer_can_be_encoded() -> None:
+    crawl = a_crawl("a")
+    for kind in ("urls", "explain", "recount", "nonsense"):
+        answer = crawl.core.answer(Question(id="q", kind=kind, job="j", url="https://a.example/a"), NOW_MS)
+        assert encode(answer)
