@@ -168,9 +168,7 @@ def test_what_was_not_fetched_has_neither_links_nor_records(outcome: str) -> Non
     assert (reading.targets, reading.records, reading.kept) == ([], [], False)
 
 
-words = st.text("ab/.?#=&%2:~ é", max_size=12).filter(
-    lambda href: "//" not in href and " #" not in href
-)
+words = st.text("ab/.?#=&%2:~ é", max_size=12).filter(lambda href: "//" not in href and " #" not in href)
 
 
 @settings(max_examples=150, deadline=None)

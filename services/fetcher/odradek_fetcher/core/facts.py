@@ -107,6 +107,7 @@ def fetched(page: PageMeta) -> Fetched:
         duration_ms=page.timings.total_ms,
         retry_after_s=page.retry_after_s,
         size_bytes=page.size_bytes,
+        sent_at_ms=request.sent_at_ms,
         at_ms=page.fetched_at_ms,
     )
 
@@ -120,6 +121,7 @@ def unfetched(request: FetchRequest, now_ms: int) -> Fetched:
         run=request.run,
         attempt=request.attempt,
         kind=request.kind,
+        sent_at_ms=request.sent_at_ms,
         at_ms=now_ms,
     )
 
