@@ -42,13 +42,18 @@ class Asker:
         if self._thread.is_alive():
             self._thread.join(timeout=TIMEOUT_S)
 
+    @property
+    def listening(self) -> bool:
+        """True once answers are heard; before that every question is as if nobody answered."""
+        return self._listening.is_set()
+
     async def ask(self, questions: dict[int, Question], patience_s: float = PATIENCE_S) -> dict[int, dict[str, Any]]:
         """One question for each partition; the bodies of the answers that came in time.
 
         Raises:
             InfrastructureAway: Kafka did not take the questions.
         """
-        if not self._listening.is_set():
+        if not self.listening:
             return {}
         loop = asyncio.get_running_loop()
         futures = {partition: loop.create_future() for partition in questions}
