@@ -36,15 +36,17 @@ def unpacked(body: bytes, limit: int = MAX_SITEMAP_BYTES) -> bytes:
         return b""
 
 
-def read_feed(body: bytes, encoding: str | None = None) -> Feed:
-    """The links of an XML document; an empty kind when it is no feed. Never raises for what the document holds.
+def read_feed(text: str) -> Feed:
+    """The links of an XML document, whatever encoding it declares; an empty kind when it is no feed.
+
+    Never raises for what the document holds.
 
     Entities are not expanded, nothing is loaded, and an element costs nothing once it was read.
     """
-    feed = Feed("")
+    feed, body = Feed(""), text.encode("utf-8", "replace")
     parser = etree.XMLPullParser(
         ("start", "end"), recover=True, no_network=True, resolve_entities=False, huge_tree=False, load_dtd=False,
-        remove_comments=True, remove_pis=True, encoding=encoding,
+        remove_comments=True, remove_pis=True, encoding="utf-8",
     )  # fmt: skip
     try:
         for start in range(0, len(body), 65_536):

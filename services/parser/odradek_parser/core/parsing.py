@@ -85,7 +85,7 @@ class Reader:
         body = unpacked(body) if body.startswith(GZIP) else body
         text = reading.text = decoded(body, meta.charset)
         document = Document(text.text, kind_of(meta.content_type, text.text), Setting(reading.url, meta.fetched_at_ms))
-        facts = self._facts(document, reading.url, meta, body, text)
+        facts = self._facts(document, reading.url, meta)
         document.setting = Setting(facts.base_url, meta.fetched_at_ms, facts.language)
         directives = facts.robots | header_directives(meta.headers.get("x-robots-tag"), self._product)
         obeyed = directives if self._respects else frozenset[str]()
@@ -94,14 +94,14 @@ class Reader:
             self._follow(reading, meta, facts, known, nofollow=bool(obeyed & {"nofollow", "none"}))
         return Page(reading.url, document, facts, meta)
 
-    def _facts(self, document: Document, url: str, meta: PageMeta, body: bytes, text: Text) -> PageFacts:
+    def _facts(self, document: Document, url: str, meta: PageMeta) -> PageFacts:
         language = meta.headers.get("content-language")
         if document.kind == "html":
             facts = read_page(document.lexbor, url, product=self._product, language=language)
         else:
             facts = PageFacts(base_url=url, language=language)
             if document.kind == "xml":
-                feed = read_feed(body, None if text.source in ("meta", "utf-8") else _xml_name(text))
+                feed = read_feed(document.text)
                 facts.links, facts.title = feed.links, feed.title
         refresh = refresh_target(meta.headers["refresh"]) if "refresh" in meta.headers else None
         if refresh is not None:
@@ -160,10 +160,6 @@ class Reader:
 
 
 def _sitemap_of(body: bytes, charset: str | None) -> Feed:
-    feed = read_feed(body)
-    return feed if feed.kind else read_text_sitemap(decoded(body, charset).text)
-
-
-def _xml_name(text: Text) -> str | None:
-    """The encoding as libxml2 knows it; None: let it look itself."""
-    return {"cp932": "shift_jis", "cp949": "euc-kr", "big5hkscs": "big5"}.get(text.encoding, text.encoding)
+    text = decoded(body, charset).text
+    feed = read_feed(text)
+    return feed if feed.kind else read_text_sitemap(text)
