@@ -12,7 +12,7 @@ import socket
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -123,9 +123,10 @@ def _bomb(coding: str) -> bytes:
 
 
 class HostileSite:
-    """Serves the cases on a free port of 127.0.0.1."""
+    """Serves the cases, or behaviours of your own by name, on a free port of 127.0.0.1."""
 
-    def __init__(self) -> None:
+    def __init__(self, behaviours: Mapping[str, Behaviour] = _BEHAVIOURS) -> None:
+        self._behaviours = behaviours
         self.seen: Counter[str] = Counter()
         self.heads: list[bytes] = []
         self.port = 0
@@ -157,7 +158,7 @@ class HostileSite:
                 name = head.split(b" ", 2)[1].decode("latin-1").removeprefix("/").partition("?")[0]
                 self.seen[name] += 1
                 self.heads.append(head)
-                await _BEHAVIOURS[name.partition("/")[0]](Talk(head, writer, self.seen[name]))
+                await self._behaviours[name.partition("/")[0]](Talk(head, writer, self.seen[name]))
         except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass  # the fetcher hung up, as it should, or the site closes
         finally:

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from odradek.specification import JobSpecification
-from odradek.testing.hostile import Expected, HostileSite, Talk, case
+from odradek.testing.hostile import HostileSite, Talk
 from odradek.testing.records import a_request
 from odradek.urls import CrawlUrl, identify
 from odradek_fetcher.core.answers import Limits
@@ -20,10 +20,8 @@ from odradek_fetcher.tls import Contexts
 from odradek_fetcher.transports import Transports
 
 ETAG = b'"version-7"'
-FETCHED = Expected("fetched")
 
 
-@case("conditional", FETCHED)
 async def _conditional(talk: Talk) -> None:
     if b"if-none-match: " + ETAG in talk.head.lower():
         await talk.say(b"HTTP/1.1 304 Not Modified\r\nETag: " + ETAG + b"\r\n\r\n")
@@ -31,7 +29,6 @@ async def _conditional(talk: Talk) -> None:
         await talk.page(b"ETag: " + ETAG, b"X-Robots-Tag: noindex", b"X-Robots-Tag: nofollow", b"Server: unread")
 
 
-@case("posted", FETCHED)
 async def _posted(talk: Talk) -> None:
     if talk.head.startswith(b"HEAD"):
         await talk.say(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 70000\r\n\r\n")
@@ -39,7 +36,6 @@ async def _posted(talk: Talk) -> None:
         await talk.page(body=talk.head.partition(b"\r\n")[0])
 
 
-@case("robots", FETCHED)
 async def _robots(talk: Talk) -> None:
     hops = int(talk.path.rpartition("/")[2])
     if hops:
@@ -52,18 +48,15 @@ async def _robots(talk: Talk) -> None:
         )
 
 
-@case("large-robots", FETCHED)
 async def _large_robots(talk: Talk) -> None:
     await talk.page(body=b"# " + b"x" * 1_000_000)
 
 
-@case("broken-robots", FETCHED)
 async def _broken_robots(talk: Talk) -> None:
     await talk.say(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nUser-agent: *\n")
     await talk.close()
 
 
-@case("sitemap", FETCHED)
 async def _sitemap(talk: Talk) -> None:
     if talk.path.endswith("moved"):
         await talk.page(b"Location: /sitemap/here", status=b"302 Found")
@@ -71,9 +64,19 @@ async def _sitemap(talk: Talk) -> None:
         await talk.page(b"Content-Type: application/x-gzip", body=gzip.compress(b"<urlset></urlset>"))
 
 
+BEHAVIOURS = {
+    "conditional": _conditional,
+    "posted": _posted,
+    "robots": _robots,
+    "large-robots": _large_robots,
+    "broken-robots": _broken_robots,
+    "sitemap": _sitemap,
+}
+
+
 @pytest.fixture
 async def site() -> AsyncIterator[HostileSite]:
-    async with HostileSite() as site:
+    async with HostileSite(BEHAVIOURS) as site:
         yield site
 
 
