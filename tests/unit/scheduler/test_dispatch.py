@@ -4,7 +4,7 @@ import pytest
 
 from odradek.contracts import FetchRequest, Grant, Hop, SkipRest
 from odradek_scheduler.core.learning import UNPARSED_LEASE_MS
-from odradek_scheduler.core.partition import TICK_MS
+from odradek_scheduler.core.partition import TICK_MS, Partition
 
 from .harness import NOW_MS, Crawl, a_job, a_link
 
@@ -310,3 +310,19 @@ def test_a_call_looks_at_a_bounded_number_of_urls() -> None:
     sent = crawl.core.dispatch(NOW_MS, 1000)
     assert len(sent.requests) == 10
     assert crawl.core.wake_at_ms(NOW_MS) == NOW_MS
+
+
+def test_the_fold_goes_on_while_the_memory_is_built() -> None:
+    crawl = a_crawl("a", "b")
+    crawl.fold(a_job("k"))
+    crawl.fold(a_link("k", job="k"))
+    crawl.core = Partition(0, 1, crawl.tables, crawl.limits)
+    crawl.core.load()
+    crawl.core.resume_at(crawl.offset)
+    steps = crawl.core.releasing(NOW_MS, pages_a_step=1)
+    next(steps)
+    crawl.fold(a_link("c"))
+    crawl.fold(a_job("k", version=2, wanted="cancelled"))
+    assert not crawl.core.dispatching
+    assert len(list(steps)) == 2
+    assert crawl.sends() == ["a", "b", "c"]

@@ -18,7 +18,9 @@ from odradek_scheduler.core.state import (
 from odradek_scheduler.core.tables import TableName, Tables
 
 _LIMIT: Final = 20_000
-"""Hosts, origins or ledgers that stay decoded; half of them go when it is passed."""
+"""Hosts or ledgers that stay decoded; half of them go when it is passed."""
+_ROBOTS_LIMIT: Final = 1_000
+"""The same for robots.txt files, which may be 500 KiB each."""
 
 V = TypeVar("V")
 K = TypeVar("K")
@@ -75,15 +77,16 @@ class Cache:
 
     def trim(self) -> None:
         """Forget the older half of what has grown too large; called between batches only."""
-        for values in (self._ledgers, self._hosts, self._robots):
-            _halve(values)
+        _halve(self._ledgers, _LIMIT)
+        _halve(self._hosts, _LIMIT)
+        _halve(self._robots, _ROBOTS_LIMIT)
 
     def _read(self, table: TableName, key: bytes, kind: type[V]) -> V:
         value = self._tables.get(table, key)
         return kind() if value is None else unpack(kind, value)
 
 
-def _halve(values: dict[Any, Any]) -> None:
-    if len(values) > _LIMIT:
+def _halve(values: dict[Any, Any], limit: int) -> None:
+    if len(values) > limit:
         for key in list(values)[: len(values) // 2]:
             del values[key]

@@ -136,7 +136,7 @@ class Dispatcher:
                 self._proposals.setdefault(run, []).append(drawn.fp)
             else:
                 self._visits.put_back(drawn)
-                queue.starved = True
+                memory.starve(queue)
         return True
 
     def _goes_on(self, queue: Queue, terms: Terms, drawn: Drawn, verdict: Verdict, now_ms: int) -> bool:

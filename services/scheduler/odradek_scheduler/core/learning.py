@@ -6,7 +6,7 @@ from typing import Final
 from odradek_scheduler.core.effects import Effects
 from odradek_scheduler.core.memory import Memory
 from odradek_scheduler.core.queues import Flight, Stage
-from odradek_scheduler.core.state import page_key, run_id
+from odradek_scheduler.core.state import run_id
 
 UNPARSED_LEASE_MS: Final = 15 * 60_000
 """A page that was fetched and not parsed for so long is taken for lost, and the URL fetched again."""
@@ -31,9 +31,9 @@ class Learning:
         for run, fps in effects.reserved:
             self._reserved(run, fps)
         for run in effects.closed:
-            self._closed(run)
+            self._memory.close(run)
         for run in effects.runs:
-            self._feed(run)
+            self._memory.feed(run)
         for host in filter(None, map(self._memory.hosts.get, effects.hosts)):
             self._memory.touched[host] = None
         return self._tombstones()
@@ -59,7 +59,7 @@ class Learning:
         terms = self._memory.terms(job)
         for queue in self._memory.queues.get(run_id(job, terms.run), {}).values():
             queue.reorder(depth_first=terms.depth_first)
-            queue.full = queue.starved = False
+            queue.full = False
             self._memory.touched[queue.host] = None
 
     def _fetched(self, run: str, fp: str, attempt: int, key: str, sent_at_ms: int) -> None:
@@ -140,36 +140,13 @@ class Learning:
                     self._memory.adopt(run, fp)
             elif flight.stage is Stage.PROPOSED:
                 if fp not in holders:
-                    flight.queue.starved = True
+                    self._memory.starve(flight.queue)
                     self._memory.land(flight, 0)
                     continue
                 self._memory.proposed[run] -= 1
                 flight.stage = Stage.HELD
                 self._memory.hold(flight, 0)
                 self._memory.touched[flight.queue.host] = None
-
-    def _feed(self, run: str) -> None:
-        """Permits may be there again for queues that had found none."""
-        if self._memory.permits_left(run) <= 0:
-            return
-        for queue in self._memory.queues.get(run, {}).values():
-            if queue.starved:
-                queue.starved = False
-                self._memory.touched[queue.host] = None
-
-    def _closed(self, run: str) -> None:
-        """Nothing of the run is sent any more; what is out keeps its host busy until the answer comes."""
-        for (flight_run, _), flight in list(self._memory.flights.items()):
-            if flight_run == run:
-                if flight.stage not in (Stage.SENT, Stage.ANSWERED):
-                    self._memory.land(flight, 0)
-                flight.page = None
-        for key, queue in self._memory.queues.pop(run, {}).items():
-            queue.dead = True
-            codes = {*queue.ready, *(code for _, code in queue.waiting), *queue.loaded}
-            self._memory.emptied.update(dict.fromkeys(page_key(run, key, *queue.place(code)) for code in codes))
-            queue.host.queues.pop(run, None)
-            self._memory.touched[queue.host] = None
 
 
 def _answers(flight: Flight, attempt: int, sent_at_ms: int) -> bool:

@@ -4,6 +4,7 @@ It is built from the tables at take-over and learns from every batch; nothing in
 the number of hosts and backlog pages, and of URLs in flight, never the number of pending URLs.
 """
 
+from collections.abc import Iterator
 from heapq import heappop, heappush
 
 from odradek_scheduler.core.cache import Cache
@@ -38,6 +39,8 @@ class Memory:
         """By run and fingerprint."""
         self.proposed: dict[str, int] = {}
         """Permits asked for and not yet decided, by run."""
+        self.starved: dict[str, dict[Queue, None]] = {}
+        """Queues that have found no permit to ask for, by run."""
         self.sent = 0
         """Requests without an answer, robots.txt included."""
         self.unparsed = 0
@@ -50,22 +53,38 @@ class Memory:
 
     # ---- take-over
 
-    def build(self) -> None:
-        """Read the backlog and the holders of permits from the tables."""
-        runs: dict[str, bool] = {}
-        for key, _ in self._tables.scan("backlog", b""):
+    def build(self, pages_a_step: int) -> Iterator[None]:
+        """Read the backlog and the holders of permits from the tables; batches may be learned between two steps."""
+        for count, (key, _) in enumerate(self._tables.scan("backlog", b""), 1):
             run, host, priority, offset = split_page_key(key)
-            closed = runs.get(run)
-            if closed is None:
-                closed = runs[run] = self.cache.ledger(run).closed_at is not None
-            if closed:
-                self.emptied[key] = None
-            else:
+            if self.cache.ledger(run).closed_at is None:
                 self.queue(run, host).add(priority, offset)
+            else:
+                self.emptied[key] = None
+            if count % pages_a_step == 0:
+                self.cache.trim()
+                yield
+        for run in [run for run in self.queues if self.cache.ledger(run).closed_at is not None]:
+            self.close(run)
         for job, record in self.cache.jobs.items():
             run = run_id(job, record.run)
             for fp in self.cache.ledger(run).holders:
                 self.adopt(run, fp)
+
+    def close(self, run: str) -> None:
+        """Nothing of the run is sent any more; what is out keeps its host busy until the answer comes."""
+        for (flight_run, _), flight in list(self.flights.items()):
+            if flight_run == run:
+                if flight.stage not in (Stage.SENT, Stage.ANSWERED):
+                    self.land(flight, 0)
+                flight.page = None
+        self.starved.pop(run, None)
+        for key, queue in self.queues.pop(run, {}).items():
+            queue.dead = True
+            codes = {*queue.ready, *(code for _, code in queue.waiting), *queue.loaded}
+            self.emptied.update(dict.fromkeys(page_key(run, key, *queue.place(code)) for code in codes))
+            queue.host.queues.pop(run, None)
+            self.touched[queue.host] = None
 
     def adopt(self, run: str, fp: str) -> None:
         """A URL holds a permit and nothing is going on with it: it will be sent before others ask for one."""
@@ -107,6 +126,18 @@ class Memory:
     def permits_left(self, run: str) -> int:
         """Permits that can still be asked for."""
         return self.cache.ledger(run).free_permits - self.proposed.get(run, 0)
+
+    def starve(self, queue: Queue) -> None:
+        """No permit is left to ask for; until there is one, the queue asks for none."""
+        queue.starved = True
+        self.starved.setdefault(queue.run, {})[queue] = None
+
+    def feed(self, run: str) -> None:
+        """Permits may be there again."""
+        if run in self.starved and self.permits_left(run) > 0:
+            for queue in self.starved.pop(run):
+                queue.starved = False
+                self.touched[queue.host] = None
 
     # ---- flights
 

@@ -1,6 +1,6 @@
 """One frontier partition: the fold of its log, and what may be sent now. The shell around it does all I/O."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -66,6 +66,7 @@ class Partition:
         self._position = 0
         self._target = 0
         self._released = False
+        self._learns = False
         self._tick_ms = 0
         self._forget()
 
@@ -91,10 +92,16 @@ class Partition:
 
     def release(self, now_ms: int) -> None:
         """The take-over barrier is behind us: build the memory from the tables; from now on `dispatch` sends."""
-        if self._released:
+        for _ in self.releasing(now_ms):
+            pass
+
+    def releasing(self, now_ms: int, pages_a_step: int = 5_000) -> Iterator[None]:
+        """The same step by step, for a large backlog (a million pages take seconds); the fold may go on in between."""
+        if self._learns:
             return
         self._forget()
-        self._memory.build()
+        self._learns = True
+        yield from self._memory.build(pages_a_step)
         self._desk.build()
         self._tick_ms = now_ms
         self._released = True
@@ -129,7 +136,7 @@ class Partition:
         self._position = offset + 1
         effects = fold.effects
         self._reports.hosts_changed.update(dict.fromkeys(effects.hosts))
-        if not self._released:
+        if not self._learns:
             return fold.writes()
         emptied = self._learning.learn(effects)
         self._desk.touch(effects.runs)
