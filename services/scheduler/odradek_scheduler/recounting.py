@@ -10,7 +10,7 @@ from odradek_scheduler.owned import Owned, now_ms
 
 INLINE: Final = 2_000
 """So few URLs are counted at once; more are counted in a thread, while the partition goes on."""
-QUIET_MS: Final = 250
+QUIET_MS: Final = 100
 REST: Final = 10
 """After a recount of one second, ten seconds without another."""
 
@@ -39,8 +39,9 @@ class Recounts:
 
     @property
     def waiting(self) -> bool:
-        """True while something at rest has not been recounted."""
-        return bool(self._quiet)
+        """True while something at rest has not been recounted and may be."""
+        now = time.monotonic()
+        return any(now >= self._rest_until.get(place, 0.0) for place in self._quiet)
 
     def _note(self, owned: Owned, report: Progress, now: int) -> None:
         place = (owned, report.job)

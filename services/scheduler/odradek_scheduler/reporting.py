@@ -13,6 +13,8 @@ from odradek_scheduler.settings import HOSTS_EVERY_S, REPORT_EVERY_S
 
 LEAST_S: Final = 0.05
 """Between two reports, also when nothing is left to do."""
+SOON_S: Final = 0.1
+"""Between two looks while something waits to be recounted."""
 MOST_S: Final = 1.0
 """Between two looks, also when nothing is folded."""
 
@@ -36,9 +38,12 @@ class Reporter:
     async def run(self) -> None:
         """Report progress for ever."""
         while True:
-            await _within(self._folded, REPORT_EVERY_S if self._recounts.waiting else MOST_S)
-            await asyncio.sleep(LEAST_S)
-            await _within(self._idle, REPORT_EVERY_S - LEAST_S)
+            if self._recounts.waiting:
+                await asyncio.sleep(SOON_S)
+            else:
+                await _within(self._folded, MOST_S)
+                await asyncio.sleep(LEAST_S)
+                await _within(self._idle, REPORT_EVERY_S - LEAST_S)
             self._folded.clear()
             self._idle.clear()
             while await self._recounts.look(await self.report()):
