@@ -326,3 +326,20 @@ def test_the_fold_goes_on_while_the_memory_is_built() -> None:
     assert not crawl.core.dispatching
     assert len(list(steps)) == 2
     assert crawl.sends() == ["a", "b", "c"]
+
+
+def test_without_its_limit_a_job_goes_on() -> None:
+    crawl = a_crawl(*"abc", scope={"max_pages": 1, "max_pages_per_host": 9})
+    assert crawl.sends() == ["a"]
+    crawl.fold(a_job(version=2, scope={"max_pages_per_host": 9}))
+    assert crawl.sends() == ["b", "c"]
+
+
+def test_a_retry_keeps_its_share_of_the_host() -> None:
+    crawl = a_crawl(*"ab", scope={"max_pages_per_host": 1})
+    (request,) = crawl.dispatch()
+    crawl.answer(request)
+    crawl.end(request, outcome="failed", reason="reset", retry_in_ms=5000)
+    crawl.restart()
+    assert crawl.sends() == []
+    assert crawl.after(s=5).sends() == ["a"]

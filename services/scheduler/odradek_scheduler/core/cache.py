@@ -5,6 +5,7 @@ from typing import Any, Final, TypeVar
 from odradek_scheduler.core.state import (
     Home,
     Host,
+    HostShare,
     Job,
     Ledger,
     Robots,
@@ -13,6 +14,7 @@ from odradek_scheduler.core.state import (
     job_key,
     ledger_key,
     robots_key,
+    share_key,
     unpack,
 )
 from odradek_scheduler.core.tables import TableName, Tables
@@ -38,6 +40,7 @@ class Cache:
         self._ledgers: dict[str, Ledger] = {}
         self._hosts: dict[str, Host] = {}
         self._robots: dict[tuple[str, str], Robots] = {}
+        self._shares: dict[tuple[str, str], HostShare] = {}
 
     def load(self) -> None:
         """Jobs and budgets from the tables."""
@@ -68,6 +71,13 @@ class Cache:
             found = self._hosts[key] = self._read("hosts", host_key(key), Host)
         return found
 
+    def share(self, run: str, key: str) -> HostShare:
+        """What a host has of a job and run that limits its pages by host."""
+        found = self._shares.get((run, key))
+        if found is None:
+            found = self._shares[run, key] = self._read("ledger", share_key(run, key), HostShare)
+        return found
+
     def robots(self, key: str, origin: str) -> Robots:
         """What is known of an origin's robots.txt; one of offset -1 where nothing is."""
         found = self._robots.get((key, origin))
@@ -79,6 +89,7 @@ class Cache:
         """Forget the older half of what has grown too large; called between batches only."""
         _halve(self._ledgers, _LIMIT)
         _halve(self._hosts, _LIMIT)
+        _halve(self._shares, _LIMIT)
         _halve(self._robots, _ROBOTS_LIMIT)
 
     def _read(self, table: TableName, key: bytes, kind: type[V]) -> V:

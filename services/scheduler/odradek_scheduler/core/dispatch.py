@@ -7,7 +7,7 @@ from typing import Final
 from odradek.contracts import Fact, FetchRequest, LogEvent, Outcome, Parsed, Reserve
 from odradek_scheduler.core.hosts import Agenda, ahead
 from odradek_scheduler.core.memory import Memory
-from odradek_scheduler.core.queues import HostQueue, Queue, Stage
+from odradek_scheduler.core.queues import Flight, HostQueue, Queue, Stage
 from odradek_scheduler.core.requests import dispatch_outcome, outcome_event, page_request, robots_request
 from odradek_scheduler.core.robots import RobotsCache, origin_of
 from odradek_scheduler.core.state import split_run_id
@@ -17,6 +17,8 @@ from odradek_scheduler.core.visits import Drawn, Visits
 
 OWN_FACT_LEASE_MS: Final = 30_000
 """A fact sent to the own log that has not come back by then is sent again."""
+HELD_AGAIN_MS: Final = 1_000
+"""A URL that has one permit and lacks another is looked at again after this."""
 _SKIPS_A_CALL: Final = 500
 
 
@@ -30,8 +32,6 @@ class Verdict(Enum):
     """Not now; its page knows when."""
     ENDED = 4
     """It is skipped or fails without a fetch."""
-    FULL = 5
-    """Enough is in flight to reach the host's limit."""
 
 
 class Dispatcher:
@@ -77,9 +77,9 @@ class Dispatcher:
         self._turn += 1
         queue.turn = self._turn
         terms = self._memory.terms(queue.job)
-        if terms.max_pages is not None and not self._propose(queue, terms, now_ms):
+        if terms.limited and not self._propose(queue, terms, now_ms):
             return
-        if not self._send_held(queue, terms, now_ms) and terms.max_pages is None:
+        if not self._send_held(queue, terms, now_ms) and not terms.limited:
             self._send_next(queue, terms, now_ms)
 
     def _send_next(self, queue: Queue, terms: Terms, now_ms: int) -> None:
@@ -100,13 +100,14 @@ class Dispatcher:
             if flight is None or flight.stage is not Stage.HELD or found is None:
                 continue
             drawn = Drawn(fp, *found, None)
-            verdict = self._judge(queue, terms, drawn, now_ms, limited=False)
-            if verdict is Verdict.GO:
+            verdict = self._judge(queue, terms, drawn, now_ms)
+            if verdict is Verdict.GO and self._memory.may_send(queue, fp):
                 self._send(queue, terms, drawn, now_ms)
                 return True
-            if verdict is not Verdict.ENDED:
-                wait_ms = now_ms + 1000 if verdict is Verdict.WAIT else due_ms
-                heappush(queue.permitted, (wait_ms, fp))
+            if verdict is Verdict.GO and self._room(queue, fp):
+                self._reserve(flight, now_ms)
+            elif verdict is not Verdict.ENDED:
+                heappush(queue.permitted, (due_ms if verdict is Verdict.ASK else now_ms + HELD_AGAIN_MS, fp))
             if verdict is Verdict.ASK:
                 self._ask(queue, terms, drawn, now_ms)
                 return True
@@ -114,44 +115,51 @@ class Dispatcher:
 
     def _propose(self, queue: Queue, terms: Terms, now_ms: int) -> bool:
         """Ask for permits some URLs ahead; False when robots.txt had to be asked for instead."""
-        memory, run = self._memory, queue.run
-        holders = memory.cache.ledger(run).holders
         while queue.preparing < ahead(terms) and not (queue.starved or queue.full):
             drawn = self._visits.draw(queue, now_ms)
             if drawn is None:
                 return True
             verdict = self._judge(queue, terms, drawn, now_ms)
-            if verdict is not Verdict.GO:
-                if verdict is Verdict.ASK:
-                    self._visits.put_back(drawn)
-                    self._ask(queue, terms, drawn, now_ms)
-                    return False
-                if not self._goes_on(queue, terms, drawn, verdict, now_ms):
-                    return True
-            elif drawn.fp in holders:
-                memory.hold(memory.take_off(queue, drawn.fp, Stage.HELD, drawn.page), now_ms)
-            elif memory.permits_left(run) > 0:
-                flight = memory.take_off(queue, drawn.fp, Stage.PROPOSED, drawn.page)
-                memory.lease(flight, now_ms + OWN_FACT_LEASE_MS)
-                self._proposals.setdefault(run, []).append(drawn.fp)
-            else:
-                self._visits.put_back(drawn)
-                memory.starve(queue)
+            if verdict is Verdict.GO:
+                self._prepare(queue, drawn, now_ms)
+            elif not self._goes_on(queue, terms, drawn, verdict, now_ms):
+                return verdict is not Verdict.ASK
         return True
+
+    def _prepare(self, queue: Queue, drawn: Drawn, now_ms: int) -> None:
+        """Hold the URL if it has a permit, ask for one if there is one, or wait."""
+        memory, fp = self._memory, drawn.fp
+        if memory.holds(queue, fp):
+            memory.hold(memory.take_off(queue, fp, Stage.HELD, drawn.page), now_ms)
+        elif self._room(queue, fp):
+            self._reserve(memory.take_off(queue, fp, Stage.PROPOSED, drawn.page), now_ms)
+        else:
+            self._visits.put_back(drawn)
+
+    def _room(self, queue: Queue, fp: str) -> bool:
+        """True if all permits the URL lacks can be had; else the queue waits for what is scarce."""
+        if not self._memory.has_share_for(queue, fp):
+            queue.full = True
+        elif not self._memory.has_permit_for(queue, fp):
+            self._memory.starve(queue)
+        else:
+            return True
+        return False
+
+    def _reserve(self, flight: Flight, now_ms: int) -> None:
+        self._memory.propose(flight, now_ms + OWN_FACT_LEASE_MS)
+        self._proposals.setdefault(flight.queue.run, []).append(flight.fp)
 
     def _goes_on(self, queue: Queue, terms: Terms, drawn: Drawn, verdict: Verdict, now_ms: int) -> bool:
         """After a URL that is not sent: True when the queue's next may be looked at."""
-        if verdict is Verdict.FULL:
-            queue.full = True
-            self._visits.put_back(drawn)
-        elif verdict is Verdict.ASK:
+        if verdict is Verdict.ASK:
             self._visits.put_back(drawn)
             self._ask(queue, terms, drawn, now_ms)
         return verdict in (Verdict.WAIT, Verdict.ENDED) and len(self.facts) < _SKIPS_A_CALL
 
     # ---- one URL
 
-    def _judge(self, queue: Queue, terms: Terms, drawn: Drawn, now_ms: int, *, limited: bool = True) -> Verdict:
+    def _judge(self, queue: Queue, terms: Terms, drawn: Drawn, now_ms: int) -> Verdict:
         host = self._memory.cache.host(queue.host.key)
         if host.blocked:
             return self._end(queue, drawn, ("skipped", "host_blocked"), "The host is blocked.", now_ms)
@@ -159,13 +167,11 @@ class Dispatcher:
             verdict = self._judge_robots(queue, terms, drawn, now_ms)
             if verdict is not Verdict.GO:
                 return verdict
-        if terms.max_pages_per_host is not None and limited:
-            kept = host.kept.get(queue.run, 0)
+        if terms.max_pages_per_host is not None:
+            kept = self._memory.cache.share(queue.run, queue.host.key).kept
             if kept >= terms.max_pages_per_host:
                 why = f"{kept} pages of {queue.host.key} are kept, as many as the job allows for one host."
                 return self._end(queue, drawn, ("skipped", "budget_host"), why, now_ms)
-            if kept + queue.flying >= terms.max_pages_per_host:
-                return Verdict.FULL
         return Verdict.GO
 
     def _judge_robots(self, queue: Queue, terms: Terms, drawn: Drawn, now_ms: int) -> Verdict:

@@ -128,8 +128,8 @@ class Fold:
             self.effects.ended.append((run, fact.fp, fact.attempt))
             if counts:
                 ledgers.count_outcome(ledger, fact)
-            if fact.kept and ledger.counts_hosts_from is not None and ledger.counts_hosts_from < self._offset:
-                self._count_host(run, seen.key)
+            if ledger.host_limits and ledger.host_limits[0][0] < self._offset:
+                self._share_ended(run, seen.key, fact)
         self._touched.change(key, seen)
 
     def _is_current(self, fact: Parsed, seen: Seen, index: int) -> bool:
@@ -139,10 +139,12 @@ class Fold:
             return False
         return fact.attempt == now.attempt or (fact.attempt < now.attempt and fact.outcome in ledgers.SUCCESSES)
 
-    def _count_host(self, run: str, key: str) -> None:
-        host, counts = self._touched.host(key)
+    def _share_ended(self, run: str, key: str, fact: Parsed) -> None:
+        share, counts = self._touched.share(run, key)
         if counts:
-            host.kept[run] = host.kept.get(run, 0) + 1
+            share.kept += fact.kept
+            if fact.fp in share.holders:
+                share.holders.remove(fact.fp)
 
     def _retry_asked(self, fact: RetryAsked, index: int) -> None:
         job, job_counts = self._touched.job(fact.job)
@@ -208,8 +210,9 @@ class Fold:
         """Limits that the fold itself must know: from this offset on."""
         scope = spec.get("scope", {})
         ledger, counts = self._touched.ledger(run)
-        if counts and scope.get("max_pages_per_host") is not None and ledger.counts_hosts_from is None:
-            ledger.counts_hosts_from = self._offset
+        per_host = scope.get("max_pages_per_host")
+        if counts and per_host != (ledger.host_limits[-1][1] if ledger.host_limits else None):
+            ledger.host_limits.append((self._offset, per_host))
         max_pages = scope.get("max_pages")
         if not self._is_home(run) or (max_pages is None and not self._touched.has_home(run)):
             return
@@ -229,19 +232,26 @@ class Fold:
             self._closing.setdefault(run_id(fact.job, fact.run - 1), "expired")
 
     def _reserve(self, fact: Reserve, index: int) -> None:
+        """Permits of the job and of the host are two values, so each is decided on its own."""
         run = run_id(fact.job, fact.run)
         ledger, counts = self._touched.ledger(run)
         self.effects.reserved.append((run, fact.fps))
-        if not counts or ledgers.closed_before(ledger, self._offset):
+        if ledgers.closed_before(ledger, self._offset):
             return
+        limit = ledger.host_limit(self._offset)
         for fp in fact.fps:
-            if ledger.free_permits <= 0:
-                return
             seen = self._touched.seen(seen_key(run, fp))
-            if seen is None or fp in ledger.holders:
+            if seen is None or standing(seen.steps, (self._offset, index)).state != PENDING:
                 continue
-            if standing(seen.steps, (self._offset, index)).state == PENDING:
+            if counts and ledger.free_permits > 0 and fp not in ledger.holders:
                 ledger.holders.append(fp)
+            if limit is not None:
+                self._reserve_share(run, seen.key, fp, limit)
+
+    def _reserve_share(self, run: str, key: str, fp: str, limit: int) -> None:
+        share, counts = self._touched.share(run, key)
+        if counts and fp not in share.holders and share.kept + len(share.holders) < limit:
+            share.holders.append(fp)
 
     def _grant(self, fact: Grant, index: int) -> None:  # noqa: ARG002
         ledger, counts = self._touched.ledger(run_id(fact.job, fact.run))

@@ -96,7 +96,7 @@ class Agenda:
         if not terms.active or not queue.run.endswith(f"\0{terms.run}"):
             return None
         held = queue.permitted[0][0] if queue.permitted else None
-        if queue.full or (terms.max_pages is not None and (queue.starved or queue.preparing >= ahead(terms))):
+        if terms.limited and (queue.full or queue.starved or queue.preparing >= ahead(terms)):
             return held
         pages = queue.pages_due_ms()
         if held is None or pages is None:

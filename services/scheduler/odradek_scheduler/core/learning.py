@@ -102,7 +102,7 @@ class Learning:
     def _settle(self, flight: Flight) -> None:
         """The answer and the outcome are both there."""
         memory, due_ms = self._memory, flight.due_ms
-        if due_ms is None or flight.queue.dead or flight.fp not in memory.cache.ledger(flight.queue.run).holders:
+        if due_ms is None or flight.queue.dead or not memory.holds(flight.queue, flight.fp):
             memory.land(flight, due_ms)
             return
         memory.leave(flight)
@@ -132,21 +132,20 @@ class Learning:
         self._memory.touched[host] = None
 
     def _reserved(self, run: str, fps: tuple[str, ...]) -> None:
-        holders = self._memory.cache.ledger(run).holders
+        memory = self._memory
         for fp in fps:
-            flight = self._memory.flights.get((run, fp))
+            flight = memory.flights.get((run, fp))
             if flight is None:
-                if fp in holders:
-                    self._memory.adopt(run, fp)
+                if fp in memory.cache.ledger(run).holders:
+                    memory.adopt(run, fp)
+            elif flight.stage is Stage.PROPOSED and memory.holds(flight.queue, fp):
+                memory.hold(flight, 0)
+                memory.touched[flight.queue.host] = None
             elif flight.stage is Stage.PROPOSED:
-                if fp not in holders:
-                    self._memory.starve(flight.queue)
-                    self._memory.land(flight, 0)
-                    continue
-                self._memory.proposed[run] -= 1
-                flight.stage = Stage.HELD
-                self._memory.hold(flight, 0)
-                self._memory.touched[flight.queue.host] = None
+                queue = flight.queue
+                memory.land(flight, 0)
+                if memory.terms(queue.job).max_pages is not None:
+                    memory.starve(queue)
 
 
 def _answers(flight: Flight, attempt: int, sent_at_ms: int) -> bool:

@@ -11,10 +11,12 @@ from odradek_scheduler.core.cache import Cache
 from odradek_scheduler.core.queues import Flight, HostQueue, OpenPage, Queue, Stage
 from odradek_scheduler.core.state import (
     PENDING,
+    HostShare,
     Seen,
     page_key,
     run_id,
     seen_key,
+    share_key,
     split_page_key,
     split_run_id,
     standing,
@@ -68,7 +70,9 @@ class Memory:
             self.close(run)
         for job, record in self.cache.jobs.items():
             run = run_id(job, record.run)
-            for fp in self.cache.ledger(run).holders:
+            shares = self._tables.scan("ledger", share_key(run, ""))
+            held = [fp for _, value in shares for fp in unpack(HostShare, value).holders]
+            for fp in (*self.cache.ledger(run).holders, *held):
                 self.adopt(run, fp)
 
     def close(self, run: str) -> None:
@@ -127,6 +131,29 @@ class Memory:
         """Permits that can still be asked for."""
         return self.cache.ledger(run).free_permits - self.proposed.get(run, 0)
 
+    def holds(self, queue: Queue, fp: str) -> bool:
+        """True if the URL has a permit of the job or a share of its host."""
+        return fp in self.cache.ledger(queue.run).holders or fp in self.cache.share(queue.run, queue.host.key).holders
+
+    def may_send(self, queue: Queue, fp: str) -> bool:
+        """True if the URL has every permit it needs."""
+        terms = self.terms(queue.job)
+        return (terms.max_pages is None or fp in self.cache.ledger(queue.run).holders) and (
+            terms.max_pages_per_host is None or fp in self.cache.share(queue.run, queue.host.key).holders
+        )
+
+    def has_permit_for(self, queue: Queue, fp: str) -> bool:
+        """True if a permit of the job can be had for the URL."""
+        if self.terms(queue.job).max_pages is None or fp in self.cache.ledger(queue.run).holders:
+            return True
+        return self.permits_left(queue.run) > 0
+
+    def has_share_for(self, queue: Queue, fp: str) -> bool:
+        """True if a share of the host can be had for the URL."""
+        limit = self.terms(queue.job).max_pages_per_host
+        share = self.cache.share(queue.run, queue.host.key)
+        return limit is None or fp in share.holders or share.kept + len(share.holders) + queue.proposed < limit
+
     def starve(self, queue: Queue) -> None:
         """No permit is left to ask for; until there is one, the queue asks for none."""
         queue.starved = True
@@ -134,7 +161,9 @@ class Memory:
 
     def feed(self, run: str) -> None:
         """Permits may be there again."""
-        if run in self.starved and self.permits_left(run) > 0:
+        if run in self.starved and (
+            self.permits_left(run) > 0 or self.terms(run.rpartition("\0")[0]).max_pages is None
+        ):
             for queue in self.starved.pop(run):
                 queue.starved = False
                 self.touched[queue.host] = None
@@ -146,16 +175,29 @@ class Memory:
         flight = self.flights[queue.run, fp] = Flight(queue, fp, stage, page)
         if page is not None:
             page.flights += 1
-        if stage is not Stage.SKIPPING:
-            queue.flying += 1
+        queue.going += 1
         if stage in (Stage.PROPOSED, Stage.HELD):
             queue.preparing += 1
         if stage is Stage.PROPOSED:
-            self.proposed[queue.run] = self.proposed.get(queue.run, 0) + 1
+            self._count_proposed(queue, 1)
         return flight
+
+    def _count_proposed(self, queue: Queue, count: int) -> None:
+        queue.proposed += count
+        self.proposed[queue.run] = self.proposed.get(queue.run, 0) + count
+
+    def propose(self, flight: Flight, lease_ms: int) -> None:
+        """A permit that it lacks is asked for (again)."""
+        if flight.stage is Stage.HELD:
+            flight.stage = Stage.PROPOSED
+            self._count_proposed(flight.queue, 1)
+        self.lease(flight, lease_ms)
 
     def hold(self, flight: Flight, due_ms: int) -> None:
         """It has a permit and can be sent from then on."""
+        if flight.stage is Stage.PROPOSED:
+            flight.stage = Stage.HELD
+            self._count_proposed(flight.queue, -1)
         flight.lease_ms = 0
         heappush(flight.queue.permitted, (due_ms, flight.fp))
 
@@ -178,9 +220,8 @@ class Memory:
         """Nothing is going on any more; `due_ms` None: the URL has ended."""
         queue = flight.queue
         del self.flights[queue.run, flight.fp]
-        if flight.stage is not Stage.SKIPPING:
-            queue.flying -= 1
-            queue.full = False
+        queue.going -= 1
+        queue.full = False
         self.leave(flight)
         self.off_page(flight, due_ms)
         self.touched[queue.host] = None
@@ -191,7 +232,7 @@ class Memory:
         if flight.stage in (Stage.PROPOSED, Stage.HELD):
             queue.preparing -= 1
         if flight.stage is Stage.PROPOSED:
-            self.proposed[queue.run] -= 1
+            self._count_proposed(queue, -1)
         elif flight.stage is Stage.ANSWERED:
             self.unparsed -= 1
         elif flight.stage is Stage.SENT:
@@ -238,7 +279,7 @@ class Memory:
                 run = what.queue.run
                 if what.lease_ms == until_ms and self.flights.get((run, what.fp)) is what:
                     self.land(what, now_ms)
-                    if what.fp in self.cache.ledger(run).holders and not what.queue.dead:
+                    if not what.queue.dead and self.holds(what.queue, what.fp):
                         self.adopt(run, what.fp)
             elif what[0].asked.get(what[1]) == until_ms:
                 del what[0].asked[what[1]]

@@ -53,8 +53,8 @@ class Queue:
     """What one job and run has waiting for one host. A page's code orders it: priority first, then the strategy."""
 
     __slots__ = (
-        "current", "dead", "depth_first", "flying", "full", "host", "job", "loaded", "permitted", "preparing",
-        "ready", "run", "starved", "turn", "waiting",
+        "current", "dead", "depth_first", "full", "going", "host", "job", "loaded", "permitted", "preparing",
+        "proposed", "ready", "run", "starved", "turn", "waiting",
     )  # fmt: skip
 
     def __init__(self, run: str, host: "HostQueue", *, depth_first: bool) -> None:
@@ -73,12 +73,14 @@ class Queue:
         """Heap of (due, fingerprint) of URLs that hold a permit and are not sent."""
         self.preparing = 0
         """URLs proposed or held."""
-        self.flying = 0
-        """URLs with something going on, other than a skip."""
+        self.proposed = 0
+        """URLs that a permit is asked for."""
+        self.going = 0
+        """URLs with something going on."""
         self.starved = False
         """No permit is left to ask for."""
         self.full = False
-        """Enough is in flight to reach `max_pages_per_host`."""
+        """As many URLs hold a share of the host as `max_pages_per_host` leaves."""
         self.turn = 0
         self.dead = False
 
@@ -158,7 +160,7 @@ class Queue:
     @property
     def idle(self) -> bool:
         """True when nothing of it is left in memory."""
-        return not (self.ready or self.waiting or self.loaded or self.flying)
+        return not (self.ready or self.waiting or self.loaded or self.going)
 
 
 class Flight:

@@ -128,8 +128,15 @@ class Host(msgspec.Struct, array_like=True):
     concurrency: int | None = None
     """Set by a person."""
     blocked: bool = False
-    kept: dict[str, int] = {}
-    """Pages kept by job and run, where the job limits them by host."""
+
+
+class HostShare(msgspec.Struct, array_like=True):
+    """What one host has of a job and run that limits its pages by host: all that decides on it in ONE value."""
+
+    offset: int = -1
+    kept: int = 0
+    holders: list[str] = []
+    """Fingerprints of URLs that may still become kept pages."""
 
 
 class Ledger(msgspec.Struct, array_like=True):
@@ -161,8 +168,12 @@ class Ledger(msgspec.Struct, array_like=True):
     """Offset of the batch that skipped all open URLs; later facts are late."""
     closed_by: str | None = None
     """cancelled, expired or budget_pages."""
-    counts_hosts_from: int | None = None
-    """Offset from which kept pages are counted by host, for `max_pages_per_host`."""
+    host_limits: list[tuple[int, int | None]] = []
+    """Every `max_pages_per_host` there was, with the offset at which it was set."""
+
+    def host_limit(self, offset: int) -> int | None:
+        """`max_pages_per_host` as a batch at this offset finds it."""
+        return next((limit for since, limit in reversed(self.host_limits) if since < offset), None)
 
     @property
     def free_permits(self) -> int:
@@ -270,6 +281,11 @@ def ledger_key(job_run: str) -> bytes:
 def job_key(job: str) -> bytes:
     """Key in `ledger` of a job's specification."""
     return f"J\0{job}".encode()
+
+
+def share_key(job_run: str, key: str) -> bytes:
+    """Key in `ledger` of a host's share of a job and run."""
+    return f"K\0{job_run}\0{key}".encode()
 
 
 def home_key(job_run: str) -> bytes:

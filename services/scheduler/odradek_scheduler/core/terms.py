@@ -35,6 +35,11 @@ class Terms:
     max_pages_per_host: int | None = None
 
     @property
+    def limited(self) -> bool:
+        """True when a URL needs a permit, of the job or of its host."""
+        return self.max_pages is not None or self.max_pages_per_host is not None
+
+    @property
     def active(self) -> bool:
         """True when its URLs may be sent."""
         return self.readable and self.wanted == "running"

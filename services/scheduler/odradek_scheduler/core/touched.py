@@ -13,6 +13,7 @@ from odradek_scheduler.core.state import (
     PENDING,
     Home,
     Host,
+    HostShare,
     Job,
     Ledger,
     Page,
@@ -26,6 +27,7 @@ from odradek_scheduler.core.state import (
     page_key,
     robots_key,
     seen_key,
+    share_key,
     standing,
     unpack,
 )
@@ -35,7 +37,7 @@ PageId = tuple[str, str, int]
 """Job and run, host, priority: together with the batch offset the key of a backlog page."""
 
 K = TypeVar("K")
-V = TypeVar("V", Ledger, Host, Robots, Job, Home)
+V = TypeVar("V", Ledger, Host, HostShare, Robots, Job, Home)
 
 
 class Touched:
@@ -50,6 +52,7 @@ class Touched:
         self.ledgers: dict[str, tuple[Ledger, bool]] = {}
         self.hosts: dict[str, tuple[Host, bool]] = {}
         self._robots: dict[tuple[str, str], tuple[Robots, bool]] = {}
+        self._shares: dict[tuple[str, str], tuple[HostShare, bool]] = {}
         self.jobs: dict[str, tuple[Job, bool]] = {}
         self.homes: dict[str, tuple[Home, bool]] = {}
 
@@ -94,6 +97,11 @@ class Touched:
     def host(self, key: str) -> tuple[Host, bool]:
         """What is known of a host."""
         return self.hosts.get(key) or self._touch(self.hosts, key, self._cache.host(key))
+
+    def share(self, run: str, key: str) -> tuple[HostShare, bool]:
+        """A host's share of a job and run."""
+        found = self._shares.get((run, key))
+        return found or self._touch(self._shares, (run, key), self._cache.share(run, key))
 
     def robots(self, key: str, origin: str) -> tuple[Robots, bool]:
         """What is known of an origin's robots.txt."""
@@ -142,6 +150,7 @@ class Touched:
         out += [Write("backlog", key, None, self._offset) for key in (*self._dead_pages, *emptied)]
         self._stamp(out, "hosts", self.hosts, host_key)
         self._stamp(out, "hosts", self._robots, lambda origin: robots_key(*origin))
+        self._stamp(out, "ledger", self._shares, lambda share: share_key(*share))
         self._stamp(out, "ledger", self.jobs, job_key)
         self._stamp(out, "ledger", self.homes, home_key)
         self._stamp(out, "ledger", self.ledgers, ledger_key)

@@ -44,6 +44,7 @@ SCENARIOS: dict[str, Scenario] = {
     "polite2": replace(_SIX, delay_s=1.0, concurrency=2, kind={"e": "flaky"}),
     "robots": replace(_LINKS, delay_s=0.5, concurrency=1, robots={"h0.example": _RULES, "h1.example": None}),
     "per_host": replace(_SIX, max_pages_per_host=1, kind={"a": "flaky"}),
+    "both_limits": replace(_FOUR, max_pages_per_host=1, kind={"a": "flaky"}, lose_requests=True),
     "budget": _FOUR,
     "budget1": Scenario(part={"a": 0, "b": 0}, seeds=("a", "b"), max_pages=1, partitions=1, steps=120),
     "budget3": Scenario(
