@@ -17,6 +17,15 @@ from odradek_scheduler.core.state import Host
 from .harness import NOW_MS, Crawl, a_job, a_link
 
 
+def test_a_burst_of_refusals_is_one_back_off() -> None:
+    """With sixty requests in flight, sixty answers of 503 come at once."""
+    once, often = Host(), Host()
+    answer_heard(once, an_answer(503))
+    for _ in range(60):
+        answer_heard(often, an_answer(503))
+    assert (often.back_off_until_ms, often.streak, often.failures) == (once.back_off_until_ms, 1, 60)
+
+
 def a_crawl(links: int = 3, **politeness: object) -> Crawl:
     crawl = Crawl()
     crawl.fold(a_job(politeness={"delay": 1.0, "concurrency_per_host": 1, **politeness}))
@@ -25,7 +34,7 @@ def a_crawl(links: int = 3, **politeness: object) -> Crawl:
 
 
 def an_answer(status: int | None = 200, **more: object) -> Fetched:
-    return Fetched(job="j", fp="x", key="a.example", status=status, at_ms=NOW_MS, **more)  # type: ignore[arg-type]  # a builder
+    return Fetched(job="j", fp="x", key="a.example", status=status, **({"at_ms": NOW_MS} | more))  # type: ignore[arg-type]  # a builder
 
 
 def test_a_host_gets_one_request_at_a_time() -> None:
@@ -107,16 +116,17 @@ def test_a_host_that_asks_for_rest_gets_it_and_more_each_time() -> None:
     host = Host()
     spans = []
     for _ in range(4):
-        answer_heard(host, an_answer(429))
-        spans.append(host.back_off_until_ms - NOW_MS)
+        at_ms = max(NOW_MS, host.back_off_until_ms)
+        answer_heard(host, an_answer(429, at_ms=at_ms))
+        spans.append(host.back_off_until_ms - at_ms)
     assert all(earlier * 1.5 < later for earlier, later in pairwise(spans))
     assert host.streak == 4
 
 
 def test_an_answer_that_is_no_trouble_ends_the_streak() -> None:
     host = Host()
-    for status in (503, 404):
-        answer_heard(host, an_answer(status))
+    answer_heard(host, an_answer(503))
+    answer_heard(host, an_answer(404, at_ms=host.back_off_until_ms))
     assert (host.streak, host.failures, host.fetches) == (0, 1, 2)
 
 

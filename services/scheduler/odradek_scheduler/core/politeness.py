@@ -35,7 +35,11 @@ def back_off_ms(key: str, streak: int, retry_after_s: float | None) -> int:
 
 
 def answer_heard(host: Host, fact: Fetched | RobotsFetched) -> None:
-    """An answer, or the failure to get one, changes what is known of the host."""
+    """An answer, or the failure to get one, changes what is known of the host.
+
+    Answers that come during a back-off are to requests sent before it: they neither lengthen nor end it, unless with
+    a Retry-After of their own.
+    """
     host.fetches += 1
     host.last_at_ms = max(host.last_at_ms, fact.at_ms)
     trouble = fact.reason in TROUBLE if fact.status is None else fact.status >= 500  # noqa: PLR2004  (HTTP's classes)
@@ -46,11 +50,13 @@ def answer_heard(host: Host, fact: Fetched | RobotsFetched) -> None:
             if host.latency_ms is None
             else round(host.latency_ms + _LATENCY_WEIGHT * (fact.duration_ms - host.latency_ms), 1)
         )
+    host.failures += trouble or rest
+    if fact.at_ms < host.back_off_until_ms and not fact.retry_after_s:
+        return
     if not (trouble or rest):
         host.streak = 0
         return
-    host.failures += 1
-    host.streak += 1
+    host.streak += fact.at_ms >= host.back_off_until_ms
     turn = host.streak if rest else host.streak - TOLERATED_TROUBLE
     if turn > 0 or fact.retry_after_s:
         until = fact.at_ms + back_off_ms(fact.key, max(turn, 1), fact.retry_after_s)
