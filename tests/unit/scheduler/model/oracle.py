@@ -72,7 +72,7 @@ class Oracle:
             raise Violation(f"budget: {max(kept)} pages of a host kept, allowed {scenario.max_pages_per_host}")
 
     def _not_early(self) -> None:
-        if self.world.gateway:
+        if self.world.submitting:
             raise Violation("early: completion was announced with seeds still to be sent")
         for number, reference in enumerate(self.references):
             pending = reference.ledger().pending

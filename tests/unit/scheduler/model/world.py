@@ -111,7 +111,8 @@ class World:
         self.draining = False
         self.outstanding: dict[str, list[dict[str, Any]]] = {}
         self.schedulers = [Scheduler(self, number) for number in range(scenario.partitions)]
-        self.gateway: list[Callable[[], None]] = []
+        self.gateway: list[tuple[Callable[[], None], bool]] = []
+        """Sends to come, and whether each belongs to a submission (of seeds, or of retry-failed)."""
         self._submit()
 
     # ---- the gateway: every send is a step of its own
@@ -130,12 +131,17 @@ class World:
                 self._later(lambda u=seed: self.append(self.scenario.part[u], [self.found(u)]))
         self._later(lambda: self._record(seeding=()))
 
-    def _later(self, step: Callable[[], None]) -> None:
-        self.gateway.append(step)
+    def _later(self, step: Callable[[], None], *, submission: bool = True) -> None:
+        self.gateway.append((step, submission))
 
-    def _tell(self, fact: Fact) -> None:
+    @property
+    def submitting(self) -> bool:
+        """True while part of a submission has not been sent."""
+        return any(submission for _, submission in self.gateway)
+
+    def _tell(self, fact: Fact, *, submission: bool = True) -> None:
         for partition in range(self.scenario.partitions):
-            self._later(lambda p=partition: self.append(p, [fact]))
+            self._later(lambda p=partition: self.append(p, [fact]), submission=submission)
 
     def _record(self, **changes: Any) -> None:
         fields = {name: getattr(self.record, name) for name in JobRecord.__struct_fields__}
@@ -210,7 +216,8 @@ class World:
             each.report()
 
     def submit(self) -> None:
-        self.gateway.pop(0)()
+        step, _ = self.gateway.pop(0)
+        step()
 
     def control(self) -> None:
         control = self.controls.pop(0)
@@ -226,7 +233,10 @@ class World:
         else:
             wanted = {"cancel": "cancelled", "pause": "paused", "resume": "running"}[control]
             self._record(wanted=wanted)
-            self._tell(JobChanged(job=JOB, version=self.record.version, epoch=self.record.epoch, wanted=wanted))
+            self._tell(
+                JobChanged(job=JOB, version=self.record.version, epoch=self.record.epoch, wanted=wanted),
+                submission=False,
+            )
 
     def _merge(self) -> None:
         for scheduler in self.schedulers:
