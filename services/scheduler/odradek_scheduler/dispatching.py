@@ -9,8 +9,9 @@ from odradek_scheduler.owned import Owned, Ownership, now_ms
 
 IDLE_MS: Final = 1000
 """Leases and credits are looked at this often at least."""
-TOGETHER_S: Final = 0.002
+TOGETHER_S: Final = 0.004
 """Rounds are at least so far apart, so that batches which come together are answered together."""
+SAVING_MS: Final = 20
 PATIENCE_MS: Final = 5
 """After a round that found nothing although something is due."""
 
@@ -24,7 +25,7 @@ class Dispatcher:
         self._in_flight = in_flight
         self._awake = asyncio.Event()
         self._turn = 0
-        self._look_at = 0
+        self._looked_at = 0
         self.sent = 0
         """Requests sent so far."""
 
@@ -48,9 +49,10 @@ class Dispatcher:
         """One look at every partition; returns after how many milliseconds to look again."""
         mine = [owned for owned in self._ownership if owned.core.dispatching]
         free = self._in_flight - sum(owned.core.outstanding for owned in mine)
-        if free <= 0 and now < self._look_at:
-            return self._look_at - now
-        self._look_at = now + IDLE_MS
+        look_at = self._looked_at + self._patience_ms(free)
+        if now < look_at:
+            return look_at - now
+        self._looked_at = now
         did = False
         for left, owned in self._in_turn(mine, now):
             sent = self._dispatch(owned, now, max(0, -(-free // left)))
@@ -65,6 +67,12 @@ class Dispatcher:
         if soonest > 0:
             return min(soonest, IDLE_MS)
         return 0 if did else PATIENCE_MS
+
+    def _patience_ms(self, free: int) -> int:
+        """Few credits are saved up: what is sent together is answered together, and costs everyone less."""
+        if free <= 0:
+            return IDLE_MS
+        return SAVING_MS if free < self._in_flight // 8 else 0
 
     def _in_turn(self, mine: list[Owned], now: int) -> Iterable[tuple[int, Owned]]:
         """Partitions with something due, each round beginning with another; with each, how many are left."""

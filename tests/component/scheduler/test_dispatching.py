@@ -1,7 +1,7 @@
 """All partitions of a process share its credits, fairly, and nothing is polled."""
 
 from odradek_scheduler.core.partition import Dispatched
-from odradek_scheduler.dispatching import IDLE_MS, PATIENCE_MS, Dispatcher
+from odradek_scheduler.dispatching import IDLE_MS, PATIENCE_MS, SAVING_MS, Dispatcher
 from odradek_scheduler.owned import Owned
 
 NOW = 1_000_000
@@ -64,6 +64,18 @@ def test_without_credits_nobody_is_asked_until_an_answer_comes() -> None:
     queue.outstanding -= 4
     dispatching.round(NOW + 3)
     assert (queue.asked, queue.outstanding) == ([10, 4], 10)
+
+
+def test_few_credits_are_saved_up_for_a_moment() -> None:
+    queue = Queue(due=100)
+    dispatching = dispatcher(queue, in_flight=80)
+    dispatching.round(NOW)
+
+    queue.outstanding -= 3
+    waits = [dispatching.round(NOW + 1), dispatching.round(NOW + SAVING_MS)]
+
+    assert waits[0] == SAVING_MS - 1
+    assert queue.asked == [80, 3]
 
 
 def test_it_sleeps_until_the_earliest_host_is_free() -> None:
