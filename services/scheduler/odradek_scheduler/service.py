@@ -3,11 +3,12 @@
 import asyncio
 import contextlib
 import gc
+import logging
 import os
 import threading
 import time
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, Final
 
 import structlog
 
@@ -31,6 +32,9 @@ from odradek_scheduler.settings import SERVICE, STOP_DEADLINE_S, claim_state_fol
 from odradek_scheduler.takeover import TakeOver
 
 log = structlog.get_logger()
+
+FAUST_SUBCLASSES: Final = ("app", "producer", "recovery", "tables", "transport")
+"""Modules in whose name Faust tells every step of its services."""
 
 
 class Scheduler:
@@ -120,6 +124,8 @@ def main(settings: Settings) -> int:
         UserError: a setting or the state folder is wrong.
     """
     configure_logs(settings, SERVICE)
+    for module in FAUST_SUBCLASSES:
+        logging.getLogger(f"odradek_scheduler.{module}").setLevel(logging.WARNING)
     folder = claim_state_folder(settings)
 
     async def run(stop: asyncio.Event) -> None:
