@@ -1,8 +1,7 @@
-"""Three fates of trouble; anything else is a bug and crashes.
+"""Two fates of trouble; a message beyond help is a value (`Poison`), anything else is a bug and crashes.
 
 UserError           a person did something wrong: one sentence, exit code 2 or 1
 InfrastructureAway  an engine does not answer: nothing is committed, back off, try again
-PoisonMessage       this message can never be handled: dead letter, commit, go on
 """
 
 
@@ -17,12 +16,3 @@ class UserError(Exception):
 
 class InfrastructureAway(Exception):  # noqa: N818  (a state of the world, not an error of ours)
     """Kafka, MongoDB or Elasticsearch cannot be reached or refuses for now; the work is tried again."""
-
-
-class PoisonMessage(Exception):  # noqa: N818  (names the message, as "dead letter" does)
-    """This message can never be handled; the reason goes with it to the dead letters."""
-
-    def __init__(self, reason: str, error: str = "") -> None:
-        super().__init__(f"{reason}: {error}" if error else reason)
-        self.reason = reason
-        self.error = error

@@ -11,7 +11,8 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
 import msgspec
 
-from odradek.contracts import JobRecord, Progress, Reached, RetryAsked, Wanted
+from odradek.clock import now_ms
+from odradek.contracts import CLOSED, JobRecord, Progress, Reached, RetryAsked, Wanted
 from odradek.settings import Settings
 from odradek.specification import JobSpecification
 from odradek.topics import FRONTIER
@@ -19,9 +20,8 @@ from odradek_api.core.problems import Problem, finished_for_good, key_used_twice
 from odradek_api.core.seeds import BadLine, SeedJudge, SeedLine, Verdict, Verdicts, of_specification
 from odradek_api.core.standing import Standing, reports_of
 from odradek_api.ports import Log, Newest
-from odradek_api.records import Locks, Records, now_ms
+from odradek_api.records import Locks, Records
 
-OVER = ("cancelled", "expired")
 SPECIFICATION, SEEDS, RETRY = "specification", "seeds", "retry"
 """Kinds of submissions; one is named instance:kind:…"""
 
@@ -149,7 +149,7 @@ class Gateway:
             InfrastructureAway: Kafka does not take it.
         """
         for record in self.records.all():
-            if record.wanted not in OVER:
+            if record.wanted not in CLOSED:
                 await self.records.tell_again(record.job)
         await self.heal()
 
@@ -238,7 +238,7 @@ class Gateway:
 
 
 def _open(record: JobRecord) -> JobRecord:
-    if record.wanted in OVER:
+    if record.wanted in CLOSED:
         raise finished_for_good(record.job, record.wanted)
     return record
 

@@ -1,11 +1,11 @@
 """Hosts: what the fleet knows of them, and what a person tells it to do."""
 
+from odradek.clock import now_ms
 from odradek.contracts import HostChanged, HostReport
 from odradek.kafka.records import ToFrontier
 from odradek.urls import CrawlUrl, identify, politeness_key
 from odradek_api.core.problems import Problem
 from odradek_api.ports import Log, Newest
-from odradek_api.records import now_ms
 
 
 class Hosts:

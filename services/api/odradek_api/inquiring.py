@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from odradek.addresses import host_refusal
+from odradek.clock import now_ms
 from odradek.contracts import JobRecord, Question, Recount
 from odradek.scope import Scope
 from odradek.settings import Settings
@@ -19,7 +20,6 @@ from odradek_api.core.problems import Problem, silent
 from odradek_api.core.seeds import EXPLANATIONS
 from odradek_api.core.standing import Standing, with_recounts
 from odradek_api.ports import Answers, Document, Log
-from odradek_api.records import now_ms
 
 PATIENCE_S = 2.0
 COUNTING = 5

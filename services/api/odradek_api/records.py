@@ -1,23 +1,18 @@
 """The records of jobs: the newest of view and own writes, changed one at a time, told to every partition."""
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from weakref import WeakValueDictionary
 
 import msgspec
 
+from odradek.clock import now_ms
 from odradek.contracts import Fact, JobChanged, JobRecord, encode
 from odradek.kafka.packing import batch_for
 from odradek.kafka.records import Send
 from odradek.topics import FRONTIER, JOBS
 from odradek_api.core.problems import no_such_job
 from odradek_api.ports import Log, Newest
-
-
-def now_ms() -> int:
-    """The clock of the gateway, in milliseconds since 1970."""
-    return time.time_ns() // 1_000_000
 
 
 class Locks:

@@ -3,13 +3,13 @@
 import asyncio
 from typing import Any
 
+from odradek.clock import now_ms
 from odradek.contracts import PAGE_HEADER
 from odradek.kafka.records import Send
 from odradek.settings import Settings
 from odradek.stores import Document, dead_letter_matches, instant
 from odradek.topics import TOPICS
 from odradek_api.ports import Log, Results
-from odradek_api.records import now_ms
 
 BATCH = 100
 PREVIEW_BYTES = 500

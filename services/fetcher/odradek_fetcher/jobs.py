@@ -1,51 +1,24 @@
 """How the jobs whose requests come in want them carried out."""
 
-import asyncio
 from collections.abc import Mapping
 
-from odradek.contracts import FetchRequest, JobRecord, decode
+from odradek.contracts import JobRecord
 from odradek.contracts.fetching import Kind
-from odradek.errors import InfrastructureAway
-from odradek.kafka.view import View
+from odradek.kafka.job_records import JobRecords
 from odradek.settings import Settings
 from odradek.specification import JobSpecification
-from odradek.topics import JOBS
 from odradek_fetcher.core.plans import Plan, PlanProblem, plan
 
-PATIENCE_S = 10.0
-"""How long the record of an unknown job, or of a newer version, is waited for."""
-POLL_S = 0.05
 
-
-class Jobs:
+class Jobs(JobRecords):
     """The newest record of each job, and the plan that follows from it."""
 
     def __init__(self, settings: Settings, environ: Mapping[str, str]) -> None:
-        self.view: View[JobRecord] = View(settings, JOBS, lambda _, value: decode(JobRecord, value))
+        super().__init__(settings)
         self._environ = environ
         self._user_agent = user_agent(settings)
         self._bare = plan(JobSpecification(), user_agent=self._user_agent, environ={})
         self._plans: dict[str, tuple[int, Plan | PlanProblem]] = {}
-
-    async def record(self, request: FetchRequest) -> JobRecord | None:
-        """The record that applies to a request, waited for when it is not there yet; None: there is no such job.
-
-        Raises:
-            InfrastructureAway: the version that the request was made by does not come.
-        """
-        record = self.view.get(request.job)
-        if record is not None and record.version >= request.spec_version:
-            return record
-        try:
-            async with asyncio.timeout(PATIENCE_S):
-                while record is None or record.version < request.spec_version:
-                    await asyncio.sleep(POLL_S)
-                    record = self.view.get(request.job)
-        except TimeoutError:
-            if record is None and self.view.ready:
-                return None
-            raise InfrastructureAway(f"version {request.spec_version} of job {request.job} has not come") from None
-        return record
 
     def plan(self, record: JobRecord, kind: Kind) -> Plan | PlanProblem:
         """The plan for this version of a job; robots.txt is asked for also when the job's own plan has a problem."""

@@ -6,13 +6,13 @@ offset may be committed.
 
 import asyncio
 import os
-import time
 from functools import partial
 
 import msgspec
 import structlog
 
 from odradek.addresses import address_refusal
+from odradek.clock import now_ms
 from odradek.contracts import PAGE_HEADER, FetchRequest, JobRecord, decode, encode
 from odradek.kafka.producer import StageProducer
 from odradek.kafka.records import Done, Poison, Record, Send, Stage, ToFrontier
@@ -74,11 +74,6 @@ async def serve(settings: Settings, stop: asyncio.Event) -> None:
         await transports.close()
         jobs.view.stop()
         await asyncio.to_thread(producer.close)
-
-
-def now_ms() -> int:
-    """The wall clock."""
-    return time.time_ns() // 1_000_000
 
 
 def _missing(jobs: Jobs, runner: Runner) -> str | None:

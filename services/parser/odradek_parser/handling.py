@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 import structlog
 
+from odradek.clock import now_ms
 from odradek.contracts import PAGE_HEADER, FetchRequest, JobRecord, PageMeta, decode, encode
 from odradek.kafka.deadletter import dead_record
 from odradek.kafka.records import Done, Poison, Record, Send, Stage, ToFrontier
@@ -149,11 +150,6 @@ class Handler:
         if request.kind == "page":
             stages.append(Stage(facts=(ToFrontier(request.key, poisoned(request, now)),)))
         return Poison(record, "poison", error, tuple(stages))
-
-
-def now_ms() -> int:
-    """The wall clock."""
-    return time.time_ns() // 1_000_000
 
 
 def _dead_letter(record: Record, found: Extracted, meta: PageMeta, reading: Reading, now: int) -> Send:

@@ -4,6 +4,7 @@ import asyncio
 import gc
 from functools import partial
 
+from odradek.kafka.job_records import JobRecords
 from odradek.kafka.producer import StageProducer
 from odradek.kafka.runner import Runner
 from odradek.runtime.health import serve_health
@@ -14,7 +15,7 @@ from odradek_parser import settings as own
 from odradek_parser.core.facts import SERVICE
 from odradek_parser.guard import Guard, ProcessGuard, limit_memory
 from odradek_parser.handling import Handler
-from odradek_parser.jobs import Jobs, Readers, product_token
+from odradek_parser.jobs import Readers, product_token
 
 
 def main(settings: Settings) -> int:
@@ -26,7 +27,7 @@ def main(settings: Settings) -> int:
 
 async def serve(settings: Settings, stop: asyncio.Event, *, guard: Guard | None = None) -> None:
     """Parse until `stop` is set."""
-    jobs = Jobs(settings)
+    jobs = JobRecords(settings)
     producer = StageProducer(settings)
     runner = Runner(settings, SERVICE, PAGES, producer, own.WINDOW)
     readers = Readers(product=product_token(settings.user_agent), plugins=settings.plugins)
@@ -48,7 +49,7 @@ def _calm_collector() -> None:
     gc.set_threshold(20_000, 20, 100)
 
 
-def _missing(jobs: Jobs, runner: Runner) -> str | None:
+def _missing(jobs: JobRecords, runner: Runner) -> str | None:
     if not jobs.view.ready:
         return "jobs are being read"
     if not runner.ready:

@@ -8,7 +8,8 @@ from typing import Final
 
 import structlog
 
-from odradek.contracts import JobRecord, Progress, Reached, decode, encode
+from odradek.clock import now_ms
+from odradek.contracts import JobRecord, Progress, Reached, counts_agree, decode, encode
 from odradek.errors import InfrastructureAway
 from odradek.kafka.ends import Ends
 from odradek.kafka.records import Send
@@ -18,7 +19,7 @@ from odradek.topics import JOBS, PROGRESS
 from odradek.urls import partition_of
 from odradek_scheduler.core.completion import GROUPS, Completion, Need
 from odradek_scheduler.outbox import Outbox
-from odradek_scheduler.owned import Ownership, now_ms
+from odradek_scheduler.owned import Ownership
 from odradek_scheduler.settings import COMPLETION_EVERY_S
 
 log = structlog.get_logger()
@@ -127,7 +128,10 @@ class Completing:
             if job.completion.needs(now) is None:
                 self._open.discard(name)
             return
-        if not all(_recounted(report) for report in job.reports.values()) and now - job.since_ms < RECOUNT_GRACE_MS:
+        if (
+            not all(counts_agree(report.counters, report.recount) for report in job.reports.values())
+            and now - job.since_ms < RECOUNT_GRACE_MS
+        ):
             return
         log.info("job_reached", job=name, state=job.reached.state, epoch=job.reached.epoch)
         self._outbox.send([Send(PROGRESS, name, encode(job.reached))])
@@ -157,15 +161,6 @@ class Completing:
 
     def _is_ours(self, job: str) -> bool:
         return job in self._jobs and self._ownership.get(partition_of(job, self._partitions)) is not None
-
-
-def _recounted(report: Progress) -> bool:
-    """The partition's recount says what its counters say."""
-    counters, recount = report.counters, report.recount
-    if recount is None:
-        return counters.accepted == 0
-    names = ("accepted", "pending", "fetched", "not_modified", "redirected", "skipped", "failed")
-    return all(getattr(counters, name) == getattr(recount, name) for name in names)
 
 
 def _record(_key: str, value: bytes) -> JobRecord | Progress | Reached:

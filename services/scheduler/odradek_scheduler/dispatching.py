@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import Iterable
 from typing import Final
 
+from odradek.clock import now_ms
 from odradek_scheduler.outbox import Outbox
-from odradek_scheduler.owned import Owned, Ownership, now_ms
+from odradek_scheduler.owned import Owned, Ownership
 
 IDLE_MS: Final = 1000
 """Leases and credits are looked at this often at least."""

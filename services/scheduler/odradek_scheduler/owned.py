@@ -1,14 +1,13 @@
 """The frontier partitions that this process owns, each with its core; what a rebalance does to them."""
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 import msgspec
 import structlog
 
-from odradek.contracts import Batch, EcsEvent, EcsService, LogEvent, OdradekFields, decode, encode, event_id
+from odradek.clock import now_ms
+from odradek.contracts import Batch, EcsEvent, EcsService, LogEvent, OdradekFields, decode, encode, event_id, timestamp
 from odradek.kafka.deadletter import dead_letter
 from odradek.kafka.records import Poison, Record, Send
 from odradek.topics import LOGS
@@ -19,11 +18,6 @@ from odradek_scheduler.tables import FrontierTables
 
 log = structlog.get_logger()
 _EMPTY = Batch(facts=())
-
-
-def now_ms() -> int:
-    """The time, in milliseconds since 1970."""
-    return time.time_ns() // 1_000_000
 
 
 @dataclass(slots=True, eq=False)
@@ -114,7 +108,7 @@ def _gap(owned: Owned, record: Record) -> Send:
     at_ms, cut = now_ms(), record.offset - owned.core.position
     log.error("frontier_gap", partition=record.partition, position=owned.core.position, next=record.offset)
     event = LogEvent(
-        timestamp=datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds"),
+        timestamp=timestamp(at_ms),
         event=EcsEvent(
             id=event_id("", 0, f"{record.topic}-{record.partition}-{record.offset}", 0, "gap"),
             action="gap",

@@ -5,11 +5,12 @@ import asyncio
 import msgspec
 import structlog
 
+from odradek.clock import now_ms
 from odradek.contracts import Answer, Question, decode, encode
 from odradek.kafka.records import Record, Send
 from odradek.topics import ANSWERS
 from odradek_scheduler.outbox import Outbox
-from odradek_scheduler.owned import Owned, Ownership, now_ms
+from odradek_scheduler.owned import Owned, Ownership
 
 log = structlog.get_logger()
 

@@ -5,8 +5,9 @@ import time
 from collections.abc import Iterable
 from typing import Any, Final
 
+from odradek.clock import now_ms
 from odradek.contracts import Counters, Progress
-from odradek_scheduler.owned import Owned, now_ms
+from odradek_scheduler.owned import Owned
 
 INLINE: Final = 2_000
 """So few URLs are counted at once; more are counted in a thread, while the partition goes on."""

@@ -3,11 +3,12 @@
 import asyncio
 from typing import Final
 
+from odradek.clock import now_ms
 from odradek.contracts import Progress, encode
 from odradek.kafka.records import Send
 from odradek.topics import HOSTS, PROGRESS
 from odradek_scheduler.outbox import Outbox
-from odradek_scheduler.owned import Owned, Ownership, now_ms
+from odradek_scheduler.owned import Owned, Ownership
 from odradek_scheduler.recounting import Recounts
 from odradek_scheduler.settings import HOSTS_EVERY_S, REPORT_EVERY_S
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 
 import structlog
 
+from odradek.clock import now_ms
 from odradek.kafka.ends import Ends
 from odradek.topics import FRONTIER, PAGES, SCHEDULED
-from odradek_scheduler.owned import Owned, now_ms
+from odradek_scheduler.owned import Owned
 from odradek_scheduler.settings import BARRIER_EVERY_S, DEFAULT_LEASE_S, SERVICE
 
 log = structlog.get_logger()

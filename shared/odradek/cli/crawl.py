@@ -19,6 +19,7 @@ from odradek.cli.given import with_seeds
 from odradek.cli.presenting import Presenter
 from odradek.cli.rest import Rest
 from odradek.cli.writing import check_output, write_items
+from odradek.contracts import FINAL_STATES
 from odradek.engines.stack import Stack, StackOptions
 from odradek.engines.state import StateFolder
 from odradek.errors import InfrastructureAway, UserError
@@ -29,7 +30,6 @@ from odradek.urls import identify
 
 POLL_S = 0.2
 DRAIN_S = 40.0
-FINAL_STATES = ("complete", "failed", "cancelled", "expired")
 INTERRUPTED = 130
 
 

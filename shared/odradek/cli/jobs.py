@@ -12,10 +12,10 @@ import yaml
 from odradek.cli.given import with_seeds
 from odradek.cli.presenting import Presenter
 from odradek.cli.tables import LOCAL, Api, AsJson, page, rest, show
+from odradek.contracts import FINAL_STATES
 from odradek.errors import UserError
 from odradek.specification import load_job_file, validated
 
-FINAL_STATES = ("complete", "failed", "cancelled", "expired")
 LOOK_EVERY_S = 0.5
 LISTED = ("job_id", "state", "pages", "items", "failed", "pending", "pages_per_s", "eta_s", "limiting_reason")
 

@@ -20,6 +20,7 @@ from odradek.contracts.events import (
     LogEvent,
     OdradekFields,
     event_id,
+    timestamp,
 )
 from odradek.contracts.fetching import FetchRequest, Hop, PageMeta, Timings
 from odradek.contracts.frontier import (
@@ -42,9 +43,21 @@ from odradek.contracts.frontier import (
     Ticked,
 )
 from odradek.contracts.items import Answer, Item, ItemChanged, Question
-from odradek.contracts.jobs import Counters, HostReport, JobRecord, Progress, Reached, Recount
+from odradek.contracts.jobs import (
+    COUNTED_FIELDS,
+    OUTCOME_FIELDS,
+    Counters,
+    HostReport,
+    JobRecord,
+    Progress,
+    Reached,
+    Recount,
+    counts_agree,
+)
 from odradek.contracts.outcomes import (
+    CLOSED,
     FAILURE_CLASSES,
+    FINAL_STATES,
     OUTCOMES,
     REFUSAL_REASONS,
     SKIP_REASONS,
@@ -57,8 +70,12 @@ from odradek.contracts.outcomes import (
 )
 
 __all__ = [
+    "CLOSED",
+    "COUNTED_FIELDS",
     "FAILURE_CLASSES",
+    "FINAL_STATES",
     "OUTCOMES",
+    "OUTCOME_FIELDS",
     "PAGE_HEADER",
     "REFUSAL_REASONS",
     "SCHEMA_HEADER",
@@ -111,8 +128,10 @@ __all__ = [
     "Ticked",
     "Timings",
     "Wanted",
+    "counts_agree",
     "decode",
     "encode",
     "event_id",
     "schema_header",
+    "timestamp",
 ]

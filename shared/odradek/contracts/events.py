@@ -3,6 +3,7 @@
 The document id is deterministic, so a redelivered message changes nothing (rule P).
 """
 
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -106,6 +107,11 @@ class LogEvent(Message, frozen=True, omit_defaults=False):
     log: EcsLog = EcsLog()
     labels: dict[str, str] = {}
     ecs: Ecs = Ecs()
+
+
+def timestamp(at_ms: int) -> str:
+    """An instant as events write it: ISO 8601, UTC, milliseconds."""
+    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def event_id(job: str, run: int, fingerprint: str, attempt: int, action: str) -> str:

@@ -72,6 +72,18 @@ class Recount(Message, frozen=True):
     at_ms: int = 0
 
 
+OUTCOME_FIELDS = ("fetched", "not_modified", "redirected", "skipped", "failed")
+COUNTED_FIELDS = ("accepted", "pending", *OUTCOME_FIELDS)
+"""What the ledger and the recount both say."""
+
+
+def counts_agree(ledger: Counters, recount: Recount | None) -> bool:
+    """The independent count says what the ledger says; where nothing was accepted none is needed (rule C)."""
+    if recount is None:
+        return ledger.accepted == 0
+    return all(getattr(ledger, name) == getattr(recount, name) for name in COUNTED_FIELDS)
+
+
 class Progress(Message, frozen=True):
     """One partition's report on one job; key `job:partition`. Leaves only after a flush that covers its offset."""
 

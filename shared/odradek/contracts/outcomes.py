@@ -32,3 +32,8 @@ JobState = Literal["waiting", "running", "paused", "complete", "cancelled", "exp
 
 Wanted = Literal["running", "paused", "cancelled", "expired"]
 """What a person (or the clock) asked of a job."""
+
+CLOSED: tuple[Wanted, ...] = ("cancelled", "expired")
+"""Wanted states that nothing leads back from."""
+FINAL_STATES: tuple[JobState, ...] = ("complete", "failed", *CLOSED)
+"""States in which a job does nothing more by itself."""

@@ -1,9 +1,8 @@
 """What can't be processed: the untouched message, with the reason in headers (topic `dead-letters`)."""
 
-import time
-
 import structlog
 
+from odradek.clock import now_ms
 from odradek.contracts import PAGE_HEADER
 from odradek.kafka.records import Poison, Record, Send
 from odradek.topics import DEAD_LETTERS, MAX_MESSAGE_BYTES
@@ -40,7 +39,7 @@ def dead_record(  # noqa: PLR0913  (the headers of a dead letter are what they a
     at_ms: int | None = None,
 ) -> Send:
     """A dead letter that came from `source`; `place` (rule + position) tells records of one page apart."""
-    at_ms = int(time.time() * 1000) if at_ms is None else at_ms
+    at_ms = now_ms() if at_ms is None else at_ms
     key = f"{source.topic}-{source.partition}-{source.offset}" + (f"-{place}" if place else "")
     headers = {
         "reason": reason,

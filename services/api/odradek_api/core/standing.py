@@ -6,11 +6,17 @@ from typing import Any
 
 import msgspec
 
-from odradek.contracts import Counters, JobRecord, JobState, Progress, Reached, Recount
-
-OUTCOME_FIELDS = ("fetched", "not_modified", "redirected", "skipped", "failed")
-COUNTED_FIELDS = ("accepted", "pending", *OUTCOME_FIELDS)
-"""What the ledger and the recount both say."""
+from odradek.contracts import (
+    COUNTED_FIELDS,
+    OUTCOME_FIELDS,
+    Counters,
+    JobRecord,
+    JobState,
+    Progress,
+    Reached,
+    Recount,
+    counts_agree,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +91,7 @@ def with_recounts(standing: Standing, counts: Mapping[int, Recount]) -> Standing
 
 def balanced(reports: Iterable[Progress]) -> bool:
     """Both equations hold and both counts agree, in every partition."""
-    return all(_equations(report.counters) and _agrees(report.counters, report.recount) for report in reports)
+    return all(_equations(report.counters) and counts_agree(report.counters, report.recount) for report in reports)
 
 
 def _equations(ledger: Counters) -> bool:
@@ -94,12 +100,6 @@ def _equations(ledger: Counters) -> bool:
         ledger.accepted == ledger.pending + outcomes
         and ledger.links_found == ledger.accepted + ledger.duplicates + ledger.refused
     )
-
-
-def _agrees(ledger: Counters, recount: Recount | None) -> bool:
-    if recount is None:
-        return ledger.accepted == 0
-    return all(getattr(ledger, name) == getattr(recount, name) for name in COUNTED_FIELDS)
 
 
 def audit(standing: Standing) -> dict[str, Any]:

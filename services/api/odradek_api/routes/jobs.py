@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Path, Query, Request
 from starlette.responses import JSONResponse, StreamingResponse
 
-from odradek.contracts import JobRecord, JobState, Wanted
+from odradek.contracts import FINAL_STATES, JobRecord, JobState, Wanted
 from odradek.specification import redacted
 from odradek_api import models
 from odradek_api.bodies import json_body, specification
@@ -20,7 +20,6 @@ from odradek_api.gateway import cursor_page
 from odradek_api.openapi import JOB_BODY, PATCH_BODY, errors
 from odradek_api.parts import Parts, parts
 
-FINAL_STATES = ("complete", "failed", "cancelled", "expired")
 LOOK_EVERY_S = 0.5
 KEEP_ALIVE_S = 15.0
 

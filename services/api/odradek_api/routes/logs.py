@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 
+from odradek.clock import now_ms
 from odradek_api import models
 from odradek_api.core.queries import after_cursor, cursor_of, events_query
 from odradek_api.openapi import errors
 from odradek_api.parts import parts
-from odradek_api.records import now_ms
 from odradek_api.routes.jobs import Cursor
 
 router = APIRouter(prefix="/v1/logs", tags=["logs"])

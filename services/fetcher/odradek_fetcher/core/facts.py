@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import xxhash
@@ -23,6 +22,7 @@ from odradek.contracts import (
     Parsed,
     RobotsFetched,
     event_id,
+    timestamp,
 )
 from odradek.urls import CrawlUrl, origin
 from odradek_fetcher.core.answers import Answer
@@ -172,7 +172,7 @@ def fetch_event(page: PageMeta, *, meta: dict[str, Any] | None = None) -> LogEve
     action = "fetch" if request.kind == "page" else request.kind
     failed = page.outcome == "failed"
     return LogEvent(
-        timestamp=iso(page.fetched_at_ms),
+        timestamp=timestamp(page.fetched_at_ms),
         event=EcsEvent(
             id=event_id(request.job, request.run, request.fp, request.attempt, action),
             action=action,
@@ -201,11 +201,6 @@ def fetch_event(page: PageMeta, *, meta: dict[str, Any] | None = None) -> LogEve
         error=EcsError(type=page.reason, message=page.error) if failed else None,
         log=EcsLog(level="warning" if failed else "info"),
     )
-
-
-def iso(at_ms: int) -> str:
-    """Milliseconds since 1970 as ISO 8601, UTC."""
-    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _http(page: PageMeta) -> EcsHttp:

@@ -66,7 +66,7 @@ def plan(spec: JobSpecification, *, user_agent: str, environ: Mapping[str, str])
     _check({**headers, **{f"user-agent-{place}": agent for place, agent in enumerate(agents)}})
     return Plan(
         spec=spec,
-        rules=UrlRules(spec.scope.drop_query_parameters, spec.scope.sort_query),
+        rules=spec.scope.url_rules,
         headers=tuple(headers.items()),
         user_agents=agents,
         accept=frozenset(entry.strip().lower() for entry in fetch.accept),

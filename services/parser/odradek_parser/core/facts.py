@@ -1,6 +1,5 @@
 """What the parser tells the others: links and outcome to the frontier, items, dead letters, the crawl event."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 from odradek.contracts import (
@@ -18,6 +17,7 @@ from odradek.contracts import (
     PageMeta,
     Parsed,
     event_id,
+    timestamp,
 )
 from odradek.urls import CrawlUrl, identify
 from odradek_parser.core.parsing import Reading, Target
@@ -95,7 +95,7 @@ def parse_event(  # noqa: PLR0913  (all that the two of them know)
     request = meta.request
     failed = reading is None
     return LogEvent(
-        timestamp=iso(now_ms),
+        timestamp=timestamp(now_ms),
         event=EcsEvent(
             id=event_id(request.job, request.run, request.fp, request.attempt, "parse"),
             action="parse",
@@ -123,11 +123,6 @@ def parse_event(  # noqa: PLR0913  (all that the two of them know)
         error=EcsError(type="poison", message=error) if failed else None,
         log=EcsLog(level="warning" if failed or malformed else "info"),
     )
-
-
-def iso(at_ms: int) -> str:
-    """Milliseconds since 1970 as ISO 8601, UTC."""
-    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _sentence(reading: Reading, items: int, malformed: int) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
 from odradek import topics
-from odradek.contracts import JobRecord, JobState, Progress, Reached
+from odradek.contracts import CLOSED, JobRecord, JobState, Progress, Reached
 
 
 class Need(NamedTuple):
@@ -142,7 +142,7 @@ class Completion:
     def _begin(self, now_ms: int) -> None:
         """Step 1."""
         record = self._record
-        if record is None or record.seeding or not (record.seeded or record.wanted in ("cancelled", "expired")):
+        if record is None or record.seeding or not (record.seeded or record.wanted in CLOSED):
             return
         if self._announced is not None and self._announced >= (record.epoch, record.run):
             return
@@ -177,7 +177,7 @@ def _same(before: Progress, now: Progress) -> bool:
 
 def _state(record: JobRecord, reports: Iterable[Progress]) -> JobState:
     """Cancelled and expired as wanted; `failed`: no page kept and at least one URL failed; else complete."""
-    if record.wanted in ("cancelled", "expired"):
+    if record.wanted in CLOSED:
         return record.wanted
     counters = [report.counters for report in reports]
     if any(each.failed for each in counters) and not any(each.kept for each in counters):

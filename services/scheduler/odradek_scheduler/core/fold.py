@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Final
 
 from odradek.contracts import (
+    CLOSED,
     Batch,
     Discovered,
     Fetched,
@@ -44,7 +45,6 @@ from odradek_scheduler.core.state import (
 from odradek_scheduler.core.tables import Tables, Write
 from odradek_scheduler.core.touched import Touched
 
-OVER: Final = ("cancelled", "expired")
 _FAILED: Final = b'"failed"'
 
 
@@ -203,7 +203,7 @@ class Fold:
         self._touched.ledger(run)
         if fact.spec is not None:
             self._limit(run, fact.spec, fact.version)
-        if fact.wanted in OVER:
+        if fact.wanted in CLOSED:
             self._closing.setdefault(run, fact.wanted)
 
     def _limit(self, run: str, spec: dict[str, Any], version: int) -> None:

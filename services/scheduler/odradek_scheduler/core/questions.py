@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from odradek.contracts import Answer, Question, Recount
 from odradek.specification import JobSpecification
-from odradek.urls import CrawlUrl, UrlRules, identify
+from odradek.urls import CrawlUrl, identify
 from odradek_scheduler.core.cache import Cache
 from odradek_scheduler.core.hosts import Agenda
 from odradek_scheduler.core.ledger import closed_before
@@ -98,8 +98,7 @@ class Questions:
 
     def _identified(self, question: Question) -> CrawlUrl | None:
         scope = JobSpecification.from_wire(self._cache.job(question.job).spec).scope
-        rules = UrlRules(scope.drop_query_parameters, scope.sort_query)
-        found = identify(question.url or "", rules)
+        found = identify(question.url or "", scope.url_rules)
         return found if isinstance(found, CrawlUrl) else None
 
     def _robots_say(self, question: Question, url: CrawlUrl, now_ms: int, memory: Memory) -> dict[str, Any]:

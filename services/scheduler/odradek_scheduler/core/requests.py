@@ -1,6 +1,5 @@
 """What dispatch sends: requests, skips through the own log, and the events that tell a person why."""
 
-from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from odradek.contracts import (
@@ -14,6 +13,7 @@ from odradek.contracts import (
     Outcome,
     Parsed,
     event_id,
+    timestamp,
 )
 from odradek.urls import CrawlUrl, identify
 from odradek_scheduler.core.state import Seen, Standing, split_run_id
@@ -84,8 +84,3 @@ def outcome_event(
         ),
         message=message,
     )  # fmt: skip
-
-
-def timestamp(at_ms: int) -> str:
-    """ISO 8601, UTC, milliseconds."""
-    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds")

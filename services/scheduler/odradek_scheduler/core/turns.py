@@ -42,10 +42,6 @@ class Turns:
         host.is_ready = False
         return host
 
-    def waiting_for(self, job: str) -> int:
-        """Hosts that could be served for a job."""
-        return len(self._hosts.get(job, ()))
-
     def _next(self) -> int:
         self._turn += 1
         return self._turn
