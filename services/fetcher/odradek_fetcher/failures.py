@@ -18,9 +18,9 @@ import socksio
 import structlog
 
 from odradek.contracts import FailureClass
+from odradek.resolve import NameFailure, PrivateAddress
 from odradek_fetcher.core.answers import Failure
 from odradek_fetcher.core.decoding import Bomb, DecodeFailure
-from odradek_fetcher.resolve import NameFailure, PrivateAddress
 
 log = structlog.get_logger()
 

@@ -13,12 +13,12 @@ from typing import Any, Protocol
 import httpx
 
 from odradek.contracts import Timings
+from odradek.resolve import Guard
 from odradek_fetcher.core import media
 from odradek_fetcher.core.answers import Answer, Failure, Headers, Limits, Order
 from odradek_fetcher.core.decoding import DecodeFailure, Decoder
 from odradek_fetcher.failures import TooSlow, failure_of
 from odradek_fetcher.probe import PROBE, Probe
-from odradek_fetcher.resolve import Guard
 from odradek_fetcher.transports import Transports
 
 ERROR_BODY_BYTES = 64 * 1024

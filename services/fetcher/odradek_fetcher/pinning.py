@@ -1,57 +1,27 @@
-"""httpcore's connections, opened only to addresses that were checked."""
-
-import time
-from collections.abc import Iterable
-from typing import Any
+"""Pinned connections that note what an exchange saw on its way."""
 
 import httpcore
 
+from odradek.pinning import PinningBackend
 from odradek_fetcher.probe import PROBE, Probe
-from odradek_fetcher.resolve import Guard
 
 
-class PinningBackend(httpcore.AsyncNetworkBackend):
-    """Resolves and checks a host by the guard, then connects to the address itself; TLS still verifies the name."""
+class ProbedBackend(PinningBackend):
+    """Tells the probe of the exchange that opens a connection."""
 
-    def __init__(self, guard: Guard) -> None:
-        self._guard = guard
-        self._inner = httpcore.AnyIOBackend()
+    def asked(self) -> None:
+        """Note that a connection was opened or tried."""
+        _probe().opened = True
 
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,  # noqa: ASYNC109  (httpcore's signature)
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        """A connection to the first address that answers.
+    def resolved(self, took_ms: float) -> None:
+        """Note the time of the look-up."""
+        _probe().dns_ms = took_ms
 
-        Raises:
-            NameFailure, PrivateAddress: see `Guard`.
-            httpcore.ConnectError, httpcore.ConnectTimeout: no address answers in time.
-        """
-        probe = PROBE.get(None) or Probe()
-        probe.opened = True
-        begun = time.perf_counter()
-        addresses = await self._guard.addresses(host)
-        resolved = time.perf_counter()
-        probe.dns_ms = (resolved - begun) * 1000
-        failure: Exception | None = None
-        for place, address in enumerate(addresses):
-            share = None if timeout is None else timeout / (len(addresses) - place)
-            try:
-                stream = await self._inner.connect_tcp(address, port, share, local_address, socket_options)
-            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
-                failure = error
-                timeout = None if timeout is None else max(timeout - (share or 0), 0.1)
-                continue
-            probe.connect_ms = (time.perf_counter() - resolved) * 1000
-            probe.address = address
-            probe.stream = stream
-            return stream
-        raise failure or httpcore.ConnectError(f"{host} has no address")
+    def connected(self, address: str, took_ms: float, stream: httpcore.AsyncNetworkStream) -> None:
+        """Note where the connection leads."""
+        probe = _probe()
+        probe.address, probe.connect_ms, probe.stream = address, took_ms, stream
 
-    async def sleep(self, seconds: float) -> None:
-        """As httpcore wants it."""
-        await self._inner.sleep(seconds)
+
+def _probe() -> Probe:
+    return PROBE.get(None) or Probe()

@@ -15,8 +15,8 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from multidict import CIMultiDict
 from yarl import URL
 
+from odradek.resolve import Guard
 from odradek_fetcher.probe import PROBE, Probe
-from odradek_fetcher.resolve import Guard
 from odradek_fetcher.tls import Contexts
 
 MAX_LINE_BYTES = 64 * 1024

@@ -17,6 +17,7 @@ from odradek.contracts import PAGE_HEADER, FetchRequest, JobRecord, decode, enco
 from odradek.kafka.producer import StageProducer
 from odradek.kafka.records import Done, Poison, Record, Send, Stage, ToFrontier
 from odradek.kafka.runner import Runner
+from odradek.resolve import Guard, SystemLookUp, nothing_refused
 from odradek.runtime.health import serve_health
 from odradek.runtime.lifecycle import run_until_stopped
 from odradek.settings import Settings
@@ -33,7 +34,6 @@ from odradek_fetcher.fetching import Fetching, Result
 from odradek_fetcher.http import HttpFetch
 from odradek_fetcher.jobs import Jobs
 from odradek_fetcher.pacing import Gate, keep_pace, raise_file_limit
-from odradek_fetcher.resolve import Guard, SystemLookUp, nothing_refused
 from odradek_fetcher.tls import Contexts
 from odradek_fetcher.transports import Transports
 

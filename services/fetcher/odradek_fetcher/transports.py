@@ -12,10 +12,10 @@ from typing import Any
 import httpcore
 import httpx
 
+from odradek.resolve import Guard
 from odradek_fetcher.core.answers import Limits, Order
-from odradek_fetcher.pinning import PinningBackend
+from odradek_fetcher.pinning import ProbedBackend
 from odradek_fetcher.quick import QuickTransport
-from odradek_fetcher.resolve import Guard
 from odradek_fetcher.tls import Contexts
 
 KEEP_ALIVE_S = 15.0
@@ -51,7 +51,7 @@ class Transports:
     """Finds the transport for an order."""
 
     def __init__(self, guard: Guard, contexts: Contexts, limits: Limits) -> None:
-        self._backend = PinningBackend(guard)
+        self._backend = ProbedBackend(guard)
         self._contexts = contexts
         self._pools: OrderedDict[Key, _Kept] = OrderedDict()
         self._quick = QuickTransport(

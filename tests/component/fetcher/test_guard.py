@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from odradek.addresses import address_refusal
+from odradek.resolve import Guard, LookUp, SystemLookUp
 from odradek.specification import JobSpecification
 from odradek.testing import hostile_cases  # noqa: F401  (fills the site)
 from odradek.testing.hostile import HostileSite
@@ -16,7 +17,6 @@ from odradek_fetcher.core.answers import Limits
 from odradek_fetcher.core.plans import plan
 from odradek_fetcher.fetching import Fetching, Result
 from odradek_fetcher.http import HttpFetch
-from odradek_fetcher.resolve import Guard, LookUp, SystemLookUp
 from odradek_fetcher.tls import Contexts
 from odradek_fetcher.transports import Transports
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from odradek.contracts import Hop, PageMeta
+from odradek.resolve import Guard, SystemLookUp, nothing_refused
 from odradek.specification import JobSpecification
 from odradek.testing import hostile_cases  # noqa: F401  (fills the sheet)
 from odradek.testing.hostile import KEPT, MAX_BYTES, READ_S, SHEET, SLOW_AFTER_S, TOTAL_S, Expected, HostileSite
@@ -19,7 +20,6 @@ from odradek_fetcher.core.answers import Limits
 from odradek_fetcher.core.plans import plan
 from odradek_fetcher.fetching import Fetching, Result
 from odradek_fetcher.http import HttpFetch
-from odradek_fetcher.resolve import Guard, SystemLookUp, nothing_refused
 from odradek_fetcher.tls import Contexts
 from odradek_fetcher.transports import Transports
 

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from odradek.resolve import Guard, SystemLookUp, nothing_refused
 from odradek.specification import JobSpecification
 from odradek.testing.hostile import HostileSite, Talk
 from odradek.testing.records import a_request
@@ -15,7 +16,6 @@ from odradek_fetcher.core.answers import Limits
 from odradek_fetcher.core.plans import plan
 from odradek_fetcher.fetching import Fetching, Result
 from odradek_fetcher.http import HttpFetch
-from odradek_fetcher.resolve import Guard, SystemLookUp, nothing_refused
 from odradek_fetcher.tls import Contexts
 from odradek_fetcher.transports import Transports
 

@@ -14,6 +14,7 @@ import h2.connection
 import h2.events
 import pytest
 
+from odradek.resolve import Guard, nothing_refused
 from odradek.specification import JobSpecification
 from odradek.testing import hostile_cases  # noqa: F401  (fills the site)
 from odradek.testing.hostile import HTML, HostileSite
@@ -23,7 +24,6 @@ from odradek_fetcher.core.answers import Limits
 from odradek_fetcher.core.plans import plan
 from odradek_fetcher.fetching import Fetching, Result
 from odradek_fetcher.http import HttpFetch
-from odradek_fetcher.resolve import Guard, nothing_refused
 from odradek_fetcher.tls import Contexts
 from odradek_fetcher.transports import Transports
 

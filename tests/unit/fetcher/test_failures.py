@@ -19,9 +19,9 @@ import pytest
 import socksio
 
 from odradek.contracts import FAILURE_CLASSES
+from odradek.resolve import NameFailure, PrivateAddress
 from odradek_fetcher.core.decoding import Bomb, DecodeFailure
 from odradek_fetcher.failures import TooSlow, classify, failure_of
-from odradek_fetcher.resolve import NameFailure, PrivateAddress
 
 LIBRARIES = (httpx, httpcore, h11, h2, socksio)
 NEVER_RAISED_BY_A_FETCH = {
