@@ -17,7 +17,7 @@ from odradek_indexer.writing import answer_of, write
 ROUNDS = 5
 """Two indexers hold one partition only for the moments of a take-over, so their writes rarely meet."""
 
-_COMPARED = {"first_seen": 1, "last_seen": 1, "content_hash": 1, "run": 1, "change": 1, "changed": 1}
+_COMPARED = {"first_seen": 1, "last_seen": 1, "content_hash": 1, "run": 1, "change": 1, "changed": 1, "reparse": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +142,7 @@ def _compared(document: Document) -> Stored:
         run=document["run"],
         change=document["change"],
         changed=tuple(document.get("changed", ())),
+        reparse=document.get("reparse", 0),
     )
 
 
@@ -165,4 +166,6 @@ def _update(name: str, verdict: Verdict, old: Stored, kept: Kept, data: dict[str
         if kept.change == "changed":
             fields["changed"] = list(kept.changed)
     unchanged = {"_id": name, "last_seen": DatetimeMS(old.last_seen_ms), "content_hash": old.content_hash}
+    if old.reparse:
+        unchanged["reparse"] = old.reparse
     return UpdateOne(unchanged, {"$set": fields})

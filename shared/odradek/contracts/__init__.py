@@ -52,6 +52,7 @@ from odradek.contracts.jobs import (
     Progress,
     Reached,
     Recount,
+    Reparse,
     counts_agree,
 )
 from odradek.contracts.outcomes import (
@@ -118,6 +119,7 @@ __all__ = [
     "Question",
     "Reached",
     "Recount",
+    "Reparse",
     "RefusalReason",
     "Reserve",
     "RetryAsked",

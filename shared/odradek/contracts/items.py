@@ -21,6 +21,8 @@ class Item(Message, frozen=True):
     fetched_at_ms: int = 0
     content_hash: str = ""
     """Of `data`; what decides whether a stored item changed."""
+    reparse: int = 0
+    """Number of the newest reparse its parser knew of: of two readings of one fetch the later rules win."""
 
 
 class ItemChanged(Message, frozen=True):

@@ -6,6 +6,18 @@ from odradek.contracts.codec import Message
 from odradek.contracts.outcomes import JobState, Wanted
 
 
+class Reparse(Message, frozen=True):
+    """A job's pages are to be read again with its rules of now: what lies in the topic `pages` between these offsets."""
+
+    number: int
+    """Counts from 1; a newer one takes the place of one that is under way."""
+    starts: tuple[int, ...]
+    """First offset of each partition when it was asked for."""
+    ends: tuple[int, ...]
+    """Offset of each partition at which reading ends."""
+    asked_at_ms: int = 0
+
+
 class JobRecord(Message, frozen=True):
     """Specification, wanted state and epoch; key job id, newest wins. Topic `jobs`; the gateway alone writes it."""
 
@@ -27,6 +39,8 @@ class JobRecord(Message, frozen=True):
     idempotency_key: str | None = None
     owner: str | None = None
     """Name of the API key that made it."""
+    reparse: Reparse | None = None
+    """The newest one asked for; null: none ever was."""
 
 
 class Counters(Message, frozen=True):

@@ -1,10 +1,10 @@
 """Items in MongoDB: collection `items`, one document each, `_id` = item id.
 
-    {_id, type, url, job_id, run, first_seen, last_seen, meta, data, content_hash, change, changed?}
+    {_id, type, url, job_id, run, first_seen, last_seen, meta, data, content_hash, change, changed?, reparse?}
 
 `_id` begins with the job id, so a job is a range of `_id`s and listing it needs no other index. Instants are BSON
 dates, decimals Decimal128. `change` is what the newest run made of the item (new, changed or unchanged), `changed` the
-names of the fields that differed when it last changed.
+names of the fields that differed when it last changed, `reparse` the number of the reading again that it is from.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ _EXPORTED = ("_id", "type", "url", "job_id", "run", "first_seen", "last_seen", "
 
 def item_document(item: Item, data: dict[str, Any], first_seen_ms: int) -> Document:
     """A new item as it is stored; `data` is its data with decimals as Decimal128."""
-    return {
+    document: Document = {
         "_id": item.id,
         "type": item.type,
         "url": item.url,
@@ -42,6 +42,9 @@ def item_document(item: Item, data: dict[str, Any], first_seen_ms: int) -> Docum
         "content_hash": item.content_hash,
         "change": "new",
     }
+    if item.reparse:
+        document["reparse"] = item.reparse
+    return document
 
 
 def job_range(job: str) -> Document:

@@ -101,6 +101,23 @@ async def test_the_redelivery_of_an_earlier_fetch_loses() -> None:
     assert collection.documents["job-1:1"] == before
 
 
+@pytest.mark.parametrize("prices", [("1", "2"), ("2", "1")])
+@pytest.mark.parametrize("turned", [False, True])
+async def test_of_one_fetch_read_twice_the_later_rules_win_in_whatever_order_the_two_come(
+    prices: tuple[str, str], *, turned: bool
+) -> None:
+    collection = MemoryCollection()
+    index = indexing(collection)
+    both = [an_item(data={"price": price}, reparse=number) for number, price in enumerate(prices)]
+
+    for item in reversed(both) if turned else both:
+        await index(records(item))
+    await index(records(*both))
+
+    stored = collection.documents["job-1:1"]
+    assert (stored["data"], stored["reparse"], stored["last_seen"]) == ({"price": prices[1]}, 1, DatetimeMS(NOW_MS))
+
+
 async def test_an_unchanged_item_of_a_later_run_keeps_its_content_and_is_seen_again() -> None:
     collection = MemoryCollection()
     index = indexing(collection)

@@ -1,7 +1,7 @@
 """Two items with one identity: which of them is kept, and what that makes of the stored one (rule P).
 
-The later fetch wins, whatever the order in which the two arrive; of two fetches in the same millisecond, the one with
-the greater content hash. So the outcome depends on what was fetched only, and a redelivered item changes nothing.
+The later fetch wins, whatever the order in which the two arrive; of one fetch that was read again (reparse), the later
+reading; of two fetches in the same millisecond, the one with the greater content hash. So the outcome depends on what was fetched only, and a redelivered item changes nothing.
 """
 
 from collections.abc import Iterable, Mapping
@@ -35,6 +35,7 @@ class Stored:
     run: int
     change: str
     changed: tuple[str, ...] = ()
+    reparse: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +64,16 @@ def candidates(items: Iterable[Item]) -> dict[str, Candidate]:
 def _later(rival: Candidate, item: Item) -> Candidate:
     other = rival.item
     differs = item.content_hash != other.content_hash
-    wins = (item.fetched_at_ms, item.content_hash) > (other.fetched_at_ms, other.content_hash)
+    wins = _rank(item) > _rank(other)
     return Candidate(
         item if wins else other,
         min(rival.first_seen_ms, item.fetched_at_ms),
         rival.superseded + differs,
     )
+
+
+def _rank(item: Item) -> tuple[int, int, str]:
+    return item.fetched_at_ms, item.reparse, item.content_hash
 
 
 def judge(candidate: Candidate, stored: Stored) -> Verdict:
@@ -77,11 +82,13 @@ def judge(candidate: Candidate, stored: Stored) -> Verdict:
     fields: dict[str, Any] = {}
     if candidate.first_seen_ms < stored.first_seen_ms:
         fields["first_seen_ms"] = candidate.first_seen_ms
-    offered = (item.fetched_at_ms, item.content_hash)
-    kept = (stored.last_seen_ms, stored.content_hash)
+    offered = _rank(item)
+    kept = (stored.last_seen_ms, stored.reparse, stored.content_hash)
     if offered <= kept:
         return Verdict(stored.change, fields, newest=offered == kept)
     fields |= {"last_seen_ms": item.fetched_at_ms, "run": item.run, "url": item.url, "meta": item.meta}
+    if item.reparse or stored.reparse:
+        fields["reparse"] = item.reparse
     same = item.content_hash == stored.content_hash
     change = _change(same_run=item.run == stored.run, same_content=same, before=stored.change)
     if same:
