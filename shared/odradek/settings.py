@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, V
 
 from odradek.errors import UserError
 from odradek.topics import DEFAULT_PARTITIONS, DEFAULT_PREFIX
-from odradek.units import duration_s
+from odradek.units import duration_s, size_bytes
 
 PREFIX = "ODRADEK_"
 
@@ -50,7 +50,7 @@ class Settings(BaseModel):
     mongodb_url: SecretStr = SecretStr("mongodb://127.0.0.1:27017")
     """Where items are stored; the database is `odradek` unless the URL names one."""
     elasticsearch_url: str = Field(default="http://127.0.0.1:9200", repr=False)
-    """Where crawl events are searched."""
+    """Where crawl events are searched; several nodes of one cluster are separated by commas."""
     elasticsearch_api_key: SecretStr | None = None
     """API key of Elasticsearch."""
     elasticsearch_ca: Path | None = None
@@ -71,6 +71,12 @@ class Settings(BaseModel):
     """Address the gateway binds; beyond loopback it wants keys."""
     api_port: int = Field(default=8000, ge=0, le=65_535)
     """Port of the gateway."""
+    api_rate: float = Field(default=50.0, ge=0)
+    """Requests a second that each key may make, twice as many in a burst; 0: no limit. Without keys none is counted."""
+    api_max_body: Annotated[int, BeforeValidator(size_bytes)] = 32 * 1024 * 1024
+    """Bytes of a JSON body, such as 32MiB."""
+    api_max_seeds: Annotated[int, BeforeValidator(size_bytes)] = 4 * 1024**3
+    """Bytes of one streamed list of seeds, such as 4GiB."""
     insecure: bool = False
     """Bind beyond loopback without keys all the same."""
     metrics_port: int = Field(default=0, ge=0, le=65_535)

@@ -31,6 +31,7 @@ QUESTIONS = "questions"
 ANSWERS = "answers"
 CHANGES = "changes"
 DEAD_LETTERS = "dead-letters"
+WEBHOOKS = "webhooks"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +173,17 @@ TOPICS: dict[str, Topic] = {
             retention_ms=7 * DAY_MS,
             written_by=("indexer",),
             read_by=("api", "outsiders"),
+        ),
+        Topic(
+            name=WEBHOOKS,
+            value=(contracts.WebhookDelivery,),
+            key="delivery id",
+            why="the newest word on a delivery wins",
+            compacted=True,
+            partitions=1,
+            written_by=("api",),
+            read_by=("api",),
+            note="the gateway that holds the group `webhooks` on `jobs` delivers; every gateway shows the log",
         ),
         Topic(
             name=DEAD_LETTERS,

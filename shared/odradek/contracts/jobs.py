@@ -7,7 +7,7 @@ from odradek.contracts.outcomes import JobState, Wanted
 
 
 class Reparse(Message, frozen=True):
-    """A job's pages are to be read again with its rules of now: what lies in the topic `pages` between these offsets."""
+    """A job's pages are to be read again with its rules of now: what lies in `pages` between these offsets."""
 
     number: int
     """Counts from 1; a newer one takes the place of one that is under way."""
@@ -16,6 +16,18 @@ class Reparse(Message, frozen=True):
     ends: tuple[int, ...]
     """Offset of each partition at which reading ends."""
     asked_at_ms: int = 0
+
+
+class SeedReceipt(Message, frozen=True):
+    """How far a submission of seeds with an idempotency key got: what a repeat need not send again."""
+
+    key: str
+    lines: int = 0
+    """So many lines (from 1, rejected ones included) are judged, and those taken are in Kafka."""
+    digest: str = ""
+    """Of those lines, so that another list with the same key is noticed."""
+    done: bool = False
+    """The list ended there."""
 
 
 class JobRecord(Message, frozen=True):
@@ -39,6 +51,8 @@ class JobRecord(Message, frozen=True):
     idempotency_key: str | None = None
     owner: str | None = None
     """Name of the API key that made it."""
+    receipts: tuple[SeedReceipt, ...] = ()
+    """Of the newest submissions of seeds that had an idempotency key."""
     reparse: Reparse | None = None
     """The newest one asked for; null: none ever was."""
 
@@ -157,3 +171,37 @@ class HostReport(Message, frozen=True):
     mean_latency_ms: float | None = None
     last_fetched_at_ms: int | None = None
     at_ms: int = 0
+
+
+class WebhookAttempt(Message, frozen=True):
+    """One try to tell a webhook."""
+
+    at_ms: int
+    duration_ms: float = 0.0
+    status: int | None = None
+    """What the receiver answered; null: nothing."""
+    error: str | None = None
+    """What went wrong, in a sentence; null: it was delivered."""
+
+
+class WebhookDelivery(Message, frozen=True):
+    """A change of a job's state that a webhook is told; key delivery id. Topic `webhooks`; the gateway writes it."""
+
+    id: str
+    """Computed from job, run, version of the record, state and URL: the same change is the same delivery."""
+    job: str
+    url: str
+    body: str
+    """JSON text, the same bytes in every attempt."""
+    state: JobState
+    """What the job changed to."""
+    run: int = 1
+    epoch: int = 0
+    status: str = "pending"
+    """pending, delivered or given_up."""
+    attempts: tuple[WebhookAttempt, ...] = ()
+    next_at_ms: int | None = None
+    """When it is tried next; null: never again."""
+    secret: str | None = None
+    """The reference `${env:NAME}` of the key it is signed with; null: not signed."""
+    created_at_ms: int = 0

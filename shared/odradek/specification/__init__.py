@@ -5,7 +5,8 @@ from odradek.specification.extraction import ExtractRule, FieldRule, ValueType
 from odradek.specification.fetch import MAX_BODY_BYTES, Auth, Fetch
 from odradek.specification.files import load_job_file, parse_yaml
 from odradek.specification.model import Archive, JobSpecification, Politeness, Schedule, ScopeRules, Seed
-from odradek.specification.redaction import redacted
+from odradek.specification.redaction import redacted, redacted_url
+from odradek.specification.webhook import Webhook, secret_name
 from odradek.units import duration_s, size_bytes
 
 __all__ = [
@@ -21,11 +22,14 @@ __all__ = [
     "ScopeRules",
     "Seed",
     "ValueType",
+    "Webhook",
     "duration_s",
     "load_job_file",
     "parse_yaml",
     "problems",
     "redacted",
+    "redacted_url",
+    "secret_name",
     "size_bytes",
     "validated",
 ]

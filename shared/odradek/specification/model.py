@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 from odradek.specification.extraction import ExtractRule
 from odradek.specification.fetch import Fetch
 from odradek.specification.parts import Domain, Patterns, Strict, WebUrl
+from odradek.specification.webhook import Webhook
 from odradek.units import Duration, Expiry
 from odradek.urls import CrawlUrl, UrlRules, identify
 
@@ -141,7 +142,8 @@ class JobSpecification(Strict):
     meta: dict[str, Any] = {}
     """Handed through to every item and log."""
     schedule: Schedule | None = None
-    webhooks: tuple[WebUrl, ...] = ()
+    webhooks: tuple[Webhook, ...] = ()
+    """Told of every change of the job's state; a URL, or {url, secret, states}."""
     archive: Archive | None = None
 
     @model_validator(mode="before")
@@ -155,12 +157,12 @@ class JobSpecification(Strict):
         found = identify(url) if isinstance(url, str) else None
         return {**values, "name": found.host[:200]} if isinstance(found, CrawlUrl) else values
 
-    @field_validator("seeds", mode="before")
+    @field_validator("seeds", "webhooks", mode="before")
     @classmethod
-    def _urls_are_seeds(cls, seeds: Any) -> Any:
-        if not isinstance(seeds, list | tuple):
-            return seeds
-        return [{"url": seed} if isinstance(seed, str) else seed for seed in seeds]
+    def _url_alone_will_do(cls, values: Any) -> Any:
+        if not isinstance(values, list | tuple):
+            return values
+        return [{"url": value} if isinstance(value, str) else value for value in values]
 
     @field_validator("extract")
     @classmethod

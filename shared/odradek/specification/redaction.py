@@ -26,7 +26,19 @@ def redacted(spec: dict[str, Any]) -> dict[str, Any]:
         }
     if fetch.get("proxies"):
         fetch["proxies"] = [_CREDENTIALS.sub(f"://{BLOT}@", proxy) for proxy in fetch["proxies"]]
-    return {**spec, "fetch": fetch} if fetch else dict(spec)
+    shown = {**spec, "fetch": fetch} if fetch else dict(spec)
+    if spec.get("webhooks"):
+        shown["webhooks"] = [
+            {"url": redacted_url(hook)} if isinstance(hook, str) else {**hook, "url": redacted_url(hook["url"])}
+            for hook in spec["webhooks"]
+        ]
+    return shown
+
+
+def redacted_url(url: str) -> str:
+    """A webhook's URL without its query, in which receivers like to have a token."""
+    address, question, _ = url.partition("?")
+    return f"{address}?{BLOT}" if question else address
 
 
 def _blotted(value: Any) -> Any:

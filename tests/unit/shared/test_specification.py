@@ -264,7 +264,13 @@ def test_a_wrong_field_is_named_with_a_sentence(values: dict[str, Any], field: s
         ({"schedule": {"cron": "* * *"}}, "schedule", "five fields"),
         ({"schedule": {"fresh_by": "25:00"}}, "schedule", "08:00"),
         ({"schedule": {"every": "1h", "timezone": "Mars/Base"}}, "schedule.timezone", "Europe/Berlin"),
-        ({"webhooks": ["nowhere"]}, "webhooks.0", "not an http or https URL"),
+        ({"webhooks": ["nowhere"]}, "webhooks.0.url", "not an http or https URL"),
+        ({"webhooks": [{"url": "https://a.example/", "secret": "s3cret"}]}, "webhooks.0.secret", "${env:NAME}"),
+        (
+            {"webhooks": [{"url": "https://a.example/", "secret": "${env:ODRADEK_MONGODB_URL}"}]},
+            "webhooks.0.secret",
+            "belongs to Odradek",
+        ),
     ],
 )  # fmt: skip
 def test_a_wrong_value_says_the_way_out(values: dict[str, Any], field: str, hint: str) -> None:
@@ -389,3 +395,13 @@ def test_secrets_are_blotted_out_and_references_stay() -> None:
         },
     }
     assert redacted({"name": "a"}) == {"name": "a"}
+
+
+def test_the_query_of_a_webhook_is_blotted_out() -> None:
+    hooks = ["https://a.example/x?token=secret", {"url": "https://b.example/", "secret": "${env:HOOK}"}]
+    assert redacted(a_spec(webhooks=hooks).to_wire()) == {
+        "webhooks": [
+            {"url": "https://a.example/x?***"},
+            {"url": "https://b.example/", "secret": "${env:HOOK}"},
+        ]
+    }
