@@ -45,14 +45,22 @@ class EventIndex:
         Raises:
             InfrastructureAway: not all of it could be stored now; what could be, is, and is told apart next time.
         """
-        if not self._prepared:
-            self.prepare()
+        try:
+            if not self._prepared:
+                self.prepare()
+            hopeless = self._create_all(lines)
+            if self._cap.due(len(lines)):
+                self._delete_oldest()
+        except InfrastructureAway:
+            self._prepared = False  # it may come back empty, and would make an ordinary index
+            raise
+        return hopeless
+
+    def _create_all(self, lines: Sequence[bytes]) -> list[Refusal]:
         hopeless, before = [], 0
         for part in bulks(lines):
             hopeless += [Refusal(each.place + before, each.fate, each.error) for each in self._create(part)]
             before += len(part)
-        if self._cap.due(len(lines)):
-            self._delete_oldest()
         return hopeless
 
     def prepare(self) -> None:
@@ -92,12 +100,10 @@ class EventIndex:
         except SearchRefused as error:
             if fate_in_search(error.status) is Fate.hopeless:
                 return self._halved(lines, error)
-            self._prepared = False
             raise InfrastructureAway(f"Elasticsearch refuses: {error}") from error
         found = refusals(answer)
         passing = [each for each in found if each.fate is Fate.again]
         if passing:
-            self._prepared = False
             raise InfrastructureAway(f"Elasticsearch refused {len(passing)} events for now: {passing[0].error}")
         self.there += conflicts(answer)
         return found

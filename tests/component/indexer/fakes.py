@@ -3,11 +3,14 @@
 import json
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import bson
-import httpx
 from bson.codec_options import CodecOptions, DatetimeConversion
+from elastic_transport import ApiResponseMeta, BaseNode, HttpHeaders
+from elastic_transport import ConnectionError as NoConnection
+from elastic_transport._node._base import NodeApiResponse  # what a node has to return is not exported
+from elasticsearch import Elasticsearch
 from pymongo import UpdateOne
 from pymongo.errors import AutoReconnect, BulkWriteError, OperationFailure
 from pymongo.results import BulkWriteResult
@@ -152,6 +155,18 @@ class SlowCollection(MemoryCollection):
         super()._answer()
 
 
+Answer = tuple[int, Any]
+"""Status and body."""
+
+
+class Request(NamedTuple):
+    """What a search engine is asked."""
+
+    method: str
+    path: str
+    content: bytes
+
+
 class MemorySearch:
     """One search engine: a data stream, its bulk interface, and whatever trouble a test wants."""
 
@@ -164,38 +179,51 @@ class MemorySearch:
         """Statuses by `_id`."""
         self.largest_bytes = 1 << 30
         """A larger request is refused as a whole."""
+        self.status = 0
+        """Status of every answer; 0: the right one."""
         self._lifecycle = lifecycle
-        self.engine = SearchEngine(
-            httpx.Client(base_url="http://search.example", transport=httpx.MockTransport(self._answer))
-        )
+        memory = self
 
-    def _answer(self, request: httpx.Request) -> httpx.Response:
-        if self.away:
-            raise httpx.ConnectError("connection refused")
-        path = request.url.path
-        if path.startswith("/_ilm/"):
+        class Node(BaseNode):
+            """How the client reaches it."""
+
+            def perform_request(self, method: str, target: str, body: Any = None, **_: Any) -> NodeApiResponse:
+                if memory.away:
+                    raise NoConnection("connection refused")
+                status, answer = memory.answer(Request(method, target.partition("?")[0], body or b""))
+                kind = "application/json" if not isinstance(answer, str) else "text/plain"
+                said = HttpHeaders({"x-elastic-product": "Elasticsearch", "content-type": kind})
+                content = answer.encode() if isinstance(answer, str) else json.dumps(answer).encode()
+                return NodeApiResponse(ApiResponseMeta(status, "1.1", said, 0.0, self.config), content)
+
+        self.engine = SearchEngine(lambda: Elasticsearch("http://search.example:9200", node_class=Node))
+
+    def answer(self, request: Request) -> Answer:
+        if self.status:
+            return self.status, {"error": {"type": "trouble", "reason": f"status {self.status}"}}
+        if request.path.startswith("/_ilm/"):
             return self._policy(request)
-        if path.startswith("/_index_template/"):
-            self.templates[path.rsplit("/", 1)[1]] = json.loads(request.content)
-            return httpx.Response(200, json={"acknowledged": True})
+        if request.path.startswith("/_index_template/"):
+            self.templates[request.path.rsplit("/", 1)[1]] = json.loads(request.content)
+            return 200, {"acknowledged": True}
         if not self.templates:
-            return httpx.Response(404, json={"error": {"type": "index_not_found_exception", "reason": "no template"}})
-        verb = path.rsplit("/", 1)[1]
+            return 404, {"error": {"type": "index_not_found_exception", "reason": "no template"}}
+        verb = request.path.rsplit("/", 1)[1]
         return {"_bulk": self._bulk, "_delete_by_query": self._delete, "_search": self._search}.get(
-            verb, lambda _: httpx.Response(200, json={"count": len(self.events)})
+            verb, lambda _: (200, {"count": len(self.events)})
         )(request)
 
-    def _policy(self, request: httpx.Request) -> httpx.Response:
+    def _policy(self, request: Request) -> Answer:
         if not self._lifecycle:
-            return httpx.Response(400, json={"error": "no handler found"})
-        name = request.url.path.rsplit("/", 1)[1]
+            return 400, {"error": "no handler found"}
+        name = request.path.rsplit("/", 1)[1]
         if request.method == "PUT":
             self.policies[name] = json.loads(request.content)
-        return httpx.Response(200 if name in self.policies else 404, json={})
+        return (200 if name in self.policies else 404), {}
 
-    def _bulk(self, request: httpx.Request) -> httpx.Response:
+    def _bulk(self, request: Request) -> Answer:
         if len(request.content) > self.largest_bytes:
-            return httpx.Response(413, text="too large")
+            return 413, "too large"
         lines = request.content.splitlines()
         items = []
         for head, body in zip(lines[::2], lines[1::2], strict=True):
@@ -205,19 +233,19 @@ class MemorySearch:
                 self.events[name] = json.loads(body)
             error = {} if status == 201 else {"error": {"type": "refused", "reason": f"status {status}"}}
             items.append({"create": {"status": status, **error}})
-        return httpx.Response(200, json={"errors": any("error" in item["create"] for item in items), "items": items})
+        return 200, {"errors": any("error" in item["create"] for item in items), "items": items}
 
     def _sorted(self) -> list[dict[str, Any]]:
         return sorted(self.events.values(), key=lambda event: str(event["@timestamp"]))
 
-    def _search(self, request: httpx.Request) -> httpx.Response:
+    def _search(self, request: Request) -> Answer:
         query = json.loads(request.content)
         hits = self._sorted()[query["from"] :][: query["size"]]
-        return httpx.Response(200, json={"hits": {"hits": [{"_source": hit} for hit in hits]}})
+        return 200, {"hits": {"hits": [{"_source": hit} for hit in hits]}}
 
-    def _delete(self, request: httpx.Request) -> httpx.Response:
+    def _delete(self, request: Request) -> Answer:
         until = json.loads(request.content)["query"]["range"]["@timestamp"]["lte"]
         gone = [name for name, event in self.events.items() if event["@timestamp"] <= until]
         for name in gone:
             del self.events[name]
-        return httpx.Response(200, json={"deleted": len(gone)})
+        return 200, {"deleted": len(gone)}

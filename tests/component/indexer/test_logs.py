@@ -83,6 +83,34 @@ async def test_an_engine_that_is_away_finishes_no_record_and_then_all() -> None:
     assert await index(delivered) == [Done(record) for record in delivered]
 
 
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
+async def test_an_engine_that_cannot_answer_now_is_away(status: int) -> None:
+    search = MemorySearch()
+    search.status = status
+    index, delivered = indexing(search), records(an_event("e1"))
+    with pytest.raises(InfrastructureAway, match=f"cannot answer now: {status} trouble"):
+        await index(delivered)
+
+    search.status = 0
+
+    assert await index(delivered) == [Done(record) for record in delivered]
+
+
+async def test_an_engine_that_came_back_empty_gets_its_template_again_before_the_next_event() -> None:
+    search = MemorySearch()
+    index, more = indexing(search), records(an_event("e2"))
+    await index(records(an_event("e1")))
+    search.away = True
+    with pytest.raises(InfrastructureAway):
+        await index(more)
+    search.away, search.templates, search.events = False, {}, {}
+
+    await index(more)
+
+    assert set(search.templates) == {TEMPLATE}
+    assert set(search.events) == {"e2"}
+
+
 async def test_a_request_that_is_too_large_is_halved_and_a_single_event_that_is_too_large_is_poison() -> None:
     search = MemorySearch()
     search.largest_bytes = 1000
