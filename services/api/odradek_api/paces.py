@@ -1,14 +1,19 @@
-"""Keeps the pace of every running job from its reports, once a second."""
+"""Keeps the pace of every running job, and how it went so far, from its reports, once a second."""
 
 import asyncio
 import time
-from typing import Any
+from collections import OrderedDict
+from typing import Any, Final
 
+from odradek.clock import now_ms
 from odradek_api.core.rates import Pace
 from odradek_api.core.standing import Standing
+from odradek_api.core.trends import Point, Trend
 from odradek_api.gateway import Gateway
 
 EVERY_S = 1.0
+MOST_TRENDS: Final = 300
+"""Jobs whose trend is kept, those that ran last; one takes about 50 KB."""
 
 
 class Paces:
@@ -16,6 +21,7 @@ class Paces:
 
     def __init__(self) -> None:
         self._paces: dict[str, Pace] = {}
+        self._trends: OrderedDict[str, Trend] = OrderedDict()
 
     def of(self, job: str, standing: Standing) -> dict[str, Any]:
         """Rate, ETA and limiting reason for a job's standing."""
@@ -29,15 +35,32 @@ class Paces:
             "limiting_reason": limiting if running else None,
         }
 
+    def trend(self, job: str) -> list[Point] | None:
+        """Running totals over the life of a job; None: it did not run under this gateway, or too long ago."""
+        trend = self._trends.get(job)
+        return None if trend is None else trend.told()
+
+    def rates(self, job: str, most: int) -> list[float]:
+        """Pages a second over the newest readings of a job's trend, oldest first."""
+        trend = self._trends.get(job)
+        return [] if trend is None else trend.rates(most)
+
+    def note(self, job: str, standing: Standing, now_s: float, at_ms: int) -> None:
+        """Another reading of a running job, or the last one of a job that ran until now."""
+        ledger = standing.counters
+        if standing.state == "running":
+            self._paces.setdefault(job, Pace()).note(now_s, ledger.kept, ledger.accepted - ledger.pending)
+        else:
+            self._paces.pop(job, None)
+        self._trends.setdefault(job, Trend()).note(at_ms, ledger)
+        self._trends.move_to_end(job)
+        if len(self._trends) > MOST_TRENDS:
+            self._trends.popitem(last=False)
+
     async def keep(self, gateway: Gateway) -> None:
         """Note readings until cancelled."""
         while True:
             for record in gateway.records.all():
-                standing = gateway.standing(record.job)
-                if standing.state == "running":
-                    ledger = standing.counters
-                    pace = self._paces.setdefault(record.job, Pace())
-                    pace.note(time.monotonic(), ledger.kept, ledger.accepted - ledger.pending)
-                else:
-                    self._paces.pop(record.job, None)
+                if record.job in self._paces or gateway.state(record) == "running":
+                    self.note(record.job, gateway.standing(record.job), time.monotonic(), now_ms())
             await asyncio.sleep(EVERY_S)

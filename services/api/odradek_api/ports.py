@@ -73,6 +73,10 @@ class Results(Protocol):
         """Crawl events, newest first: {total, data, after}."""
         ...
 
+    def search(self, body: Document) -> Document:
+        """Any search of crawl events, in Elasticsearch's own words."""
+        ...
+
     def facets(self, query: Document) -> Document:
         """Counts of crawl events."""
         ...

@@ -103,6 +103,7 @@ class FakeStore:
         self.logs: list[Document] = []
         self.dead: dict[str, Document] = {}
         self.asked: list[Document] = []
+        self.answers: Callable[[Document], Document] = lambda body: {"hits": {"hits": []}}
         self.away = False
 
     def items_after(self, job: str, after: str | None, limit: int, kind: str | None = None) -> list[Document]:
@@ -135,6 +136,10 @@ class FakeStore:
         page = self.logs[start : start + limit]
         more = [start + len(page), "id"] if len(page) == limit else None
         return {"total": len(self.logs), "data": page, "after": more}
+
+    def search(self, body: Document) -> Document:
+        self._answer()
+        return self.answers(body)
 
     def facets(self, query: Document) -> Document:
         self._answer()

@@ -1,0 +1,85 @@
+"""All jobs as they change, in one stream: a browser may hold only few connections to a host."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import StreamingResponse
+
+from odradek.contracts import JobState
+from odradek_api.core.problems import Problem
+from odradek_api.openapi import errors
+from odradek_api.parts import Parts, parts
+from odradek_api.routes.jobs import KEEP_ALIVE_S, shown
+
+LOOK_EVERY_S = 1.0
+RATES = 30
+
+router = APIRouter(prefix="/v1", tags=["jobs"])
+
+
+@router.get(
+    "/events",
+    response_class=StreamingResponse,
+    responses=errors(422) | {200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+)
+async def events(
+    request: Request,
+    state: Annotated[JobState | None, Query(description="Only jobs in this state.")] = None,
+    q: Annotated[str | None, Query(max_length=200, description="Part of the id or name.")] = None,
+    offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
+    limit: Annotated[int, Query(ge=1, le=100)] = 50,
+) -> StreamingResponse:
+    """Server-Sent Events: `jobs` with one page of the list, newest first, and again whenever something in it changes.
+
+    Its data: {order: ids, changed: [jobs], total, counts: {state: jobs}}; a job here also has `rates`, its pages a
+    second over the last readings.
+    """
+    stream = _pages(request, parts(request), _Wanted(state, (q or "").lower(), offset, limit))
+    return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+
+class _Wanted:
+    """A page of the list."""
+
+    def __init__(self, state: JobState | None, q: str, offset: int, limit: int) -> None:
+        self.state, self.q, self.offset, self.limit = state, q, offset, limit
+
+    def of(self, given: Parts) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """{order, total, counts} and the jobs on it."""
+        counts: dict[str, int] = {}
+        found = []
+        for record in given.gateway.records.all():
+            if self.q and self.q not in record.job.lower() and self.q not in str(record.spec.get("name") or "").lower():
+                continue
+            now = given.gateway.state(record)
+            counts[now] = counts.get(now, 0) + 1
+            if self.state in (None, now):
+                found.append(record)
+        page = found[self.offset : self.offset + self.limit]
+        jobs = {each.job: shown(given, each) | {"rates": given.paces.rates(each.job, RATES)} for each in page}
+        return {"order": list(jobs), "total": len(found), "counts": counts}, jobs
+
+
+async def _pages(request: Request, given: Parts, wanted: _Wanted) -> AsyncIterator[str]:
+    frame: dict[str, Any] = {}
+    known: dict[str, dict[str, Any]] = {}
+    said_s = time.monotonic()
+    while not await request.is_disconnected():
+        try:
+            now, jobs = wanted.of(given)
+        except Problem:
+            # A job went while the list was made.
+            await asyncio.sleep(0)
+            continue
+        changed = [job for name, job in jobs.items() if known.get(name) != job]
+        if changed or now != frame:
+            frame, known, said_s = now, jobs, time.monotonic()
+            yield f"event: jobs\ndata: {json.dumps(now | {'changed': changed})}\n\n"
+        elif time.monotonic() - said_s > KEEP_ALIVE_S:
+            said_s = time.monotonic()
+            yield ": still here\n\n"
+        await asyncio.sleep(LOOK_EVERY_S)
