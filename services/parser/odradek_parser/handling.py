@@ -8,17 +8,15 @@ import structlog
 
 from odradek.clock import now_ms
 from odradek.contracts import PAGE_HEADER, FetchRequest, JobRecord, PageMeta, decode, encode
-from odradek.kafka.deadletter import dead_record
 from odradek.kafka.records import Done, Poison, Record, Send, Stage, ToFrontier
-from odradek.topics import ITEMS, LOGS
+from odradek.topics import LOGS
 from odradek_parser import metrics
-from odradek_parser.core.facts import SERVICE, discovered, parse_event, parsed, poisoned
+from odradek_parser.core.facts import discovered, parse_event, parsed, poisoned
 from odradek_parser.core.forwarded import Forwarded, Known
-from odradek_parser.core.items import MAX_ITEM_BYTES, item, record_bytes
 from odradek_parser.core.parsing import Reader, Reading
-from odradek_parser.core.rules import Record as Extracted
 from odradek_parser.guard import Guard, NoGuard
 from odradek_parser.jobs import Readers, Unreadable
+from odradek_parser.outgoing import record_sends
 
 log = structlog.get_logger()
 
@@ -95,15 +93,8 @@ class Handler:
         self, record: Record, meta: PageMeta, job: JobRecord, reading: Reading, known: Known, began_ns: int
     ) -> Done:
         request, now = meta.request, self._clock()
-        sends: list[Send] = []
-        malformed = 0
-        for found in reading.records:
-            send = self._item(found, meta, job, reading)
-            if send is None:
-                malformed += 1
-                send = _dead_letter(record, found, meta, reading, now)
-            sends.append(send)
-        items = len(sends) - malformed
+        made = record_sends(record, meta, job, reading, now)
+        sends, items, malformed = made.sends, made.items, made.malformed
         took_ns = time.perf_counter_ns() - began_ns
         if reading.kept:
             event = parse_event(meta, reading, now_ms=now, items=items, malformed=malformed,
@@ -122,25 +113,6 @@ class Handler:
         outcome = parsed(meta, reading, items=items, malformed=malformed, now_ms=now)
         return Done(record, (first, Stage(facts=(ToFrontier(request.key, outcome),))))
 
-    @staticmethod
-    def _item(found: Extracted, meta: PageMeta, job: JobRecord, reading: Reading) -> Send | None:
-        """The message of a record; None when it is malformed."""
-        if found.problems:
-            return None
-        request = meta.request
-        made = item(
-            job=request.job,
-            run=request.run,
-            kind=found.type,
-            url=reading.url,
-            key=found.key or (reading.url, str(found.position)),
-            data=found.data,
-            meta={**job.spec.get("meta", {}), **(request.meta or {})},
-            fetched_at_ms=meta.fetched_at_ms,
-        )
-        value = encode(made)
-        return Send(ITEMS, made.id, value) if len(value) <= MAX_ITEM_BYTES else None
-
     def _poison(self, record: Record, meta: PageMeta, error: str) -> Poison:
         """A page that cannot be read: its URL fails, the message goes to the dead letters."""
         request, now = meta.request, self._clock()
@@ -150,22 +122,6 @@ class Handler:
         if request.kind == "page":
             stages.append(Stage(facts=(ToFrontier(request.key, poisoned(request, now)),)))
         return Poison(record, "poison", error, tuple(stages))
-
-
-def _dead_letter(record: Record, found: Extracted, meta: PageMeta, reading: Reading, now: int) -> Send:
-    value = record_bytes(found.type, reading.url, found.position, found.data)
-    too_large = not found.problems
-    return dead_record(
-        record,
-        value=None if too_large else value,
-        reason="too_large" if too_large else "malformed_record",
-        error=f"the record has {len(value):,} bytes" if too_large else "; ".join(found.problems),
-        service=SERVICE,
-        place=f"{found.type}-{found.position}",
-        job=meta.request.job,
-        url=reading.url,
-        at_ms=now,
-    )
 
 
 def _count(meta: PageMeta, reading: Reading, items: int, malformed: int, took_ns: int) -> None:

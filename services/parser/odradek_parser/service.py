@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+from collections.abc import Coroutine
 from functools import partial
 
 from odradek.kafka.job_records import JobRecords
@@ -16,6 +17,7 @@ from odradek_parser.core.facts import SERVICE
 from odradek_parser.guard import Guard, ProcessGuard, limit_memory
 from odradek_parser.handling import Handler
 from odradek_parser.jobs import Readers, product_token
+from odradek_parser.reparsing import Reparses
 
 
 def main(settings: Settings) -> int:
@@ -30,16 +32,30 @@ async def serve(settings: Settings, stop: asyncio.Event, *, guard: Guard | None 
     jobs = JobRecords(settings)
     producer = StageProducer(settings)
     runner = Runner(settings, SERVICE, PAGES, producer, own.WINDOW)
-    readers = Readers(product=product_token(settings.user_agent), plugins=settings.plugins)
-    handler = Handler(jobs.record, readers, guard=guard)
+    handler = Handler(jobs.record, _readers(settings), guard=guard)
+    again = Reparses(settings, jobs.view.items, producer, _readers(settings), guard)
     serve_health(settings, ready=lambda: _missing(jobs, runner))
     jobs.view.start()
     _calm_collector()
     try:
-        await runner.run_batches(handler.handle, stop, own.BATCH)
+        await _both(runner.run_batches(handler.handle, stop, own.BATCH), again.run(stop), stop)
     finally:
         jobs.view.stop()
         await asyncio.to_thread(producer.close)
+
+
+def _readers(settings: Settings) -> Readers:
+    return Readers(product=product_token(settings.user_agent), plugins=settings.plugins)
+
+
+async def _both(
+    parsing: Coroutine[None, None, None], rereading: Coroutine[None, None, None], stop: asyncio.Event
+) -> None:
+    """Until both have ended; when one of them fails the other one stops too, and the failure is raised."""
+    tasks = [asyncio.create_task(parsing), asyncio.create_task(rereading)]
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+    stop.set()
+    await asyncio.gather(*tasks)
 
 
 def _calm_collector() -> None:

@@ -22,31 +22,39 @@ class Ends:
         Raises:
             InfrastructureAway: the broker does not answer in time.
         """
+        return {partition: end for partition, (_, end) in self.bounds(topic).items()}
+
+    def bounds(self, topic: str) -> dict[int, tuple[int, int]]:
+        """The offset of the oldest record that is still there and the one after the last, by partition.
+
+        Raises:
+            InfrastructureAway: the broker does not answer in time.
+        """
         consumer = self._consumer("view")
         try:
             return {
-                part.partition: consumer.get_watermark_offsets(part, timeout=TIMEOUT_S, cached=False)[1]
+                part.partition: consumer.get_watermark_offsets(part, timeout=TIMEOUT_S, cached=False)
                 for part in self._parts(consumer, topic)
             }
         except KafkaException as error:
             raise InfrastructureAway(str(error)) from error
 
-    def committed(self, service: str, topic: str) -> dict[int, int]:
-        """What a service's group has committed, by partition; 0 where it never did.
+    def committed(self, group: str, topic: str) -> dict[int, int]:
+        """What a group (named without prefix) has committed, by partition; 0 where it never did.
 
         Raises:
             InfrastructureAway: the broker does not answer in time.
         """
-        consumer = self._consumer(service)
+        consumer = self._consumer(group)
         try:
             found = consumer.committed(self._parts(consumer, topic), timeout=TIMEOUT_S)
         except KafkaException as error:
             raise InfrastructureAway(str(error)) from error
         return {part.partition: max(part.offset, 0) for part in found}
 
-    def passed(self, service: str, topic: str, ends: dict[int, int]) -> bool:
+    def passed(self, group: str, topic: str, ends: dict[int, int]) -> bool:
         """True when the group has committed up to these ends."""
-        committed = self.committed(service, topic)
+        committed = self.committed(group, topic)
         return all(committed.get(partition, 0) >= end for partition, end in ends.items())
 
     def close(self) -> None:
@@ -55,10 +63,10 @@ class Ends:
             consumer.close()
         self._consumers.clear()
 
-    def _consumer(self, service: str) -> Consumer:
-        if service not in self._consumers:
-            self._consumers[service] = Consumer(consumer_config(self._settings, self._settings.group(service)))
-        return self._consumers[service]
+    def _consumer(self, group: str) -> Consumer:
+        if group not in self._consumers:
+            self._consumers[group] = Consumer(consumer_config(self._settings, self._settings.group(group)))
+        return self._consumers[group]
 
     def _parts(self, consumer: Consumer, topic: str) -> list[TopicPartition]:
         name = self._settings.topic(topic)

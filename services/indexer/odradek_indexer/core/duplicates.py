@@ -1,7 +1,8 @@
 """Two items with one identity: which of them is kept, and what that makes of the stored one (rule P).
 
 The later fetch wins, whatever the order in which the two arrive; of one fetch that was read again (reparse), the later
-reading; of two fetches in the same millisecond, the one with the greater content hash. So the outcome depends on what was fetched only, and a redelivered item changes nothing.
+reading; of two fetches in the same millisecond, the one with the greater content hash. So the outcome depends on what
+was fetched and asked for only, and a redelivered item changes nothing.
 """
 
 from collections.abc import Iterable, Mapping

@@ -33,6 +33,7 @@ def item(  # noqa: PLR0913  (an item is what it is)
     data: dict[str, Any],
     meta: dict[str, Any],
     fetched_at_ms: int,
+    reparse: int = 0,
 ) -> Item:
     """The item of a record."""
     return Item(
@@ -46,6 +47,7 @@ def item(  # noqa: PLR0913  (an item is what it is)
         key=key,
         fetched_at_ms=fetched_at_ms,
         content_hash=content_hash(data),
+        reparse=reparse,
     )
 
 

@@ -71,6 +71,14 @@ class Reader:
             self._page(reading, meta, body, known)
         return reading
 
+    def read_again(self, meta: PageMeta, body: bytes) -> Reading:
+        """The records of a page that was kept, and nothing else: its links were told when it was read first."""
+        reading = Reading(kept=True, url=meta.final_url or meta.request.url)
+        page = self._look(reading, meta, body, None)
+        if not reading.noindex:
+            reading.records = list(self.extraction.records(page))
+        return reading
+
     def look(self, meta: PageMeta, body: bytes) -> tuple[Reading, Page]:
         """As `read` of a page that was kept, without the records; also the page as rules see it."""
         reading = Reading(kept=True, url=meta.final_url or meta.request.url)
@@ -81,7 +89,8 @@ class Reader:
         if not reading.noindex:
             reading.records = list(self.extraction.records(page))
 
-    def _look(self, reading: Reading, meta: PageMeta, body: bytes, known: Container[str]) -> Page:
+    def _look(self, reading: Reading, meta: PageMeta, body: bytes, known: Container[str] | None) -> Page:
+        """The page as rules see it; its links are sifted unless `known` is None."""
         body = unpacked(body) if body.startswith(GZIP) else body
         text = reading.text = decoded(body, meta.charset)
         document = Document(text.text, kind_of(meta.content_type, text.text), Setting(reading.url, meta.fetched_at_ms))
@@ -90,7 +99,7 @@ class Reader:
         directives = facts.robots | header_directives(meta.headers.get("x-robots-tag"), self._product)
         obeyed = directives if self._respects else frozenset[str]()
         reading.noindex = bool(obeyed & {"noindex", "none"})
-        if self.sieve.follows:
+        if known is not None and self.sieve.follows:
             self._follow(reading, meta, facts, known, nofollow=bool(obeyed & {"nofollow", "none"}))
         return Page(reading.url, document, facts, meta)
 
