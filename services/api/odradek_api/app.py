@@ -20,11 +20,11 @@ from odradek_api.answering import document_response
 from odradek_api.core.problems import Problem
 from odradek_api.openapi import DESCRIPTION, document
 from odradek_api.parts import Parts
-from odradek_api.routes import frontier, jobs, letters, logs, results, seeds
+from odradek_api.routes import frontier, jobs, letters, logs, reparse, results, seeds
 from odradek_api.security import Door
 
 log = structlog.get_logger()
-ROUTERS = (seeds, jobs, frontier, results, logs, letters)
+ROUTERS = (seeds, reparse, jobs, frontier, results, logs, letters)
 """In this order: a path with a word comes before one with a variable in the same place."""
 
 

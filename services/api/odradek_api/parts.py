@@ -13,6 +13,7 @@ from odradek_api.paces import Paces
 from odradek_api.ports import Results
 from odradek_api.purging import Purge
 from odradek_api.replaying import Replay
+from odradek_api.reparsing import Reparsing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +28,7 @@ class Parts:
     inquiry: Inquiry
     replay: Replay
     purge: Purge
+    reparsing: Reparsing
     ready: Callable[[], str | None]
     """Why answers are not yet true; None: they are."""
 

@@ -26,6 +26,7 @@ from odradek_api.parts import Parts
 from odradek_api.purging import Pipeline, Purge
 from odradek_api.reading import Reader
 from odradek_api.replaying import Replay
+from odradek_api.reparsing import KafkaPages, Reparsing
 from odradek_api.security import refuse_open_door
 
 HEAL_EVERY_S = 5.0
@@ -97,6 +98,7 @@ class _Service:
             inquiry=Inquiry(settings, producer, self._asker),
             replay=Replay(settings, producer, self._reader),
             purge=Purge(gateway, self._reader, Pipeline(self._ends)),
+            reparsing=Reparsing(gateway, KafkaPages(settings)),
             ready=self._ready,
         )
 

@@ -1,6 +1,6 @@
 """The world of the gateway, in memory: a log that keeps what was sent, views that read it, and stores."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import httpx
 import msgspec
 
-from odradek.contracts import Batch, Fact, HostReport, JobRecord, Progress, Question, Reached, decode
+from odradek.contracts import Batch, Fact, HostReport, JobRecord, Progress, Question, Reached, Reparse, decode
 from odradek.errors import InfrastructureAway
 from odradek.kafka.packing import pack
 from odradek.kafka.records import Send, ToFrontier
@@ -24,6 +24,7 @@ from odradek_api.paces import Paces
 from odradek_api.parts import Parts
 from odradek_api.purging import Purge
 from odradek_api.replaying import Replay
+from odradek_api.reparsing import Reparsing
 
 PARTITIONS = 3
 M = TypeVar("M")
@@ -193,6 +194,27 @@ class FakePipeline:
 
 
 @dataclass
+class FakePages:
+    """The topic `pages` with three partitions, as many read again as is said, and the indexer through or not."""
+
+    ends: int = 10
+    unread: int = 0
+    stored: bool = True
+
+    def bounds(self) -> dict[int, tuple[int, int]]:
+        return {partition: (2, self.ends) for partition in range(3)}
+
+    def left(self, job: str, reparse: Reparse) -> int:
+        return self.unread
+
+    def item_ends(self) -> dict[int, int]:
+        return {0: 5}
+
+    def indexed(self, ends: Mapping[int, int]) -> bool:
+        return self.stored
+
+
+@dataclass
 class World:
     """One gateway with everything it talks to."""
 
@@ -203,6 +225,7 @@ class World:
     store: FakeStore = field(default_factory=FakeStore)
     owners: FakeOwners = field(default_factory=FakeOwners)
     pipeline: FakePipeline = field(default_factory=FakePipeline)
+    pages: FakePages = field(default_factory=FakePages)
     unready: str | None = None
 
     def __post_init__(self) -> None:
@@ -224,6 +247,7 @@ class World:
             inquiry=Inquiry(self.settings, self.log, self.owners, patience_s=0.0),
             replay=Replay(self.settings, self.log, self.store),
             purge=Purge(self.gateway, self.store, self.pipeline, patience_s=0.0),
+            reparsing=Reparsing(self.gateway, self.pages, settle_s=0.0),
             ready=lambda: self.unready,
         )
 
