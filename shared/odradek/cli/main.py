@@ -1,46 +1,77 @@
 """Puts the commands together and turns trouble into one sentence and an exit code."""
 
+import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import import_module
 
 import typer
 
+from odradek.cli.tools import tool
 from odradek.errors import InfrastructureAway, UserError
 
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command without what it imports."""
+
+    module: str | None
+    """Of this package, with a function `register`; null: a tool of a service (`odradek.cli.tools`)."""
+    help: str
+
+
 COMMANDS = {
-    "crawl": "crawl",
-    "up": "up",
-    "jobs": "jobs",
-    "explain": "asking",
-    "logs": "asking",
-    "items": "asking",
-    "hosts": "asking",
-    "dead-letters": "asking",
-    "service": "services",
-    "topics": "services",
-    "keys": "keys",
-    "doctor": "doctor",
+    "crawl": Command(
+        "crawl", "Crawl a site on this machine and write its items; the same command again resumes or reports."
+    ),
+    "up": Command("up", "Run the whole stack on this machine until Ctrl-C; a service that dies is started again."),
+    "jobs": Command("jobs", "Submit, watch and steer jobs."),
+    "explain": Command("asking", "Why a URL was or would be fetched, skipped or refused by a job."),
+    "fetch": Command(None, "Fetch one URL as the fetcher would, and tell what came of it."),
+    "extract": Command(None, "Extract records from one URL or file as the parser would, and tell what came of it."),
+    "logs": Command("asking", "Search crawl events, newest first."),
+    "items": Command("asking", "Every item of a job as JSON lines."),
+    "hosts": Command("asking", "What is known of hosts, and overrides."),
+    "dead-letters": Command("asking", "Messages that could not be processed."),
+    "service": Command("services", "Run one service with the engines that the environment names, until SIGTERM."),
+    "topics": Command("services", "Create Kafka's topics and verify them; run it before any service starts."),
+    "keys": Command("keys", "Make and list API keys."),
+    "doctor": Command("doctor", "What is reachable, what is misconfigured, and what to do."),
 }
-"""Each command and the module that has it, in the order of the help."""
+"""Every command in the order of the help."""
 
 HELP = "A Kafka-native web crawler that accounts for every URL."
+_COMPLETING = "_ODRADEK_COMPLETE"
+"""Set by the shell that completes a command line."""
 
 
-def application(arguments: Sequence[str]) -> typer.Typer:
-    """The command line as far as these arguments need it: a service is not to wait for what the others import."""
+def application(arguments: Sequence[str], *, whole: bool = False) -> typer.Typer:
+    """The command line as far as these arguments need it: nobody is to wait for what the other commands import.
+
+    Without a command there is only the help to print; `whole`: all of it, with every option.
+    """
     app = typer.Typer(name="odradek", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.callback(help=HELP)(lambda: None)
-    home = COMMANDS.get(arguments[0]) if arguments else None
-    for module in dict.fromkeys([home] if home is not None else COMMANDS.values()):
-        import_module(f"odradek.cli.{module}").register(app)
+    known = [arguments[0]] if arguments and arguments[0] in COMMANDS else []
+    if not known and not whole:
+        for name, command in COMMANDS.items():
+            app.command(name, help=command.help)(lambda: None)
+        return app
+    wanted = known or list(COMMANDS)
+    for module in dict.fromkeys(COMMANDS[name].module for name in wanted):
+        if module is not None:
+            import_module(f"odradek.cli.{module}").register(app)
+    for name in wanted:
+        if COMMANDS[name].module is None:
+            app.command(name)(tool(name))
     return app
 
 
 def main() -> None:
     """Run the command; what a person did wrong is one sentence on standard error and exit code 2 or 1."""
     try:
-        application(sys.argv[1:])()
+        application(sys.argv[1:], whole=_COMPLETING in os.environ)()
     except UserError as error:
         print(f"odradek: {error}", file=sys.stderr)  # noqa: T201  (this is the command's voice)
         sys.exit(error.exit_code)
