@@ -219,3 +219,23 @@ def retry_failed(
     """Open the failed URLs of a job again."""
     with rest(api) as gateway:
         show(gateway.post(f"/v1/jobs/{job}/retry-failed", reason=reason), as_json=as_json)
+
+
+@jobs_app.command("reparse")
+def reparse(
+    job: str,
+    rules: Annotated[
+        Path | None, typer.Option("--job", help="Job file whose `extract` becomes the job's; none: the rules it has.")
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Until everything is read and stored.")] = False,  # noqa: FBT002
+    api: Api = LOCAL,
+    as_json: AsJson = False,  # noqa: FBT002
+) -> None:
+    """Read the pages that Kafka still holds again, with other rules; no site is asked for anything."""
+    body = None if rules is None else {"extract": load_job_file(rules).get("extract")}
+    with rest(api) as gateway:
+        standing = gateway.post(f"/v1/jobs/{job}/reparse", body)
+        while wait and standing["state"] != "done":
+            time.sleep(LOOK_EVERY_S)
+            standing = gateway.get(f"/v1/jobs/{job}/reparse")
+    show(standing, as_json=as_json)

@@ -85,6 +85,7 @@ def test_every_command_is_found_with_and_without_the_others() -> None:
         (("jobs", "show", "j"), ("GET", "/v1/jobs/j", b"")),
         (("jobs", "pause", "j"), ("POST", "/v1/jobs/j/pause", b"")),
         (("jobs", "retry-failed", "j", "--reason", "dns"), ("POST", "/v1/jobs/j/retry-failed?reason=dns", b"")),
+        (("jobs", "reparse", "j"), ("POST", "/v1/jobs/j/reparse", b"")),
         (("jobs", "set", "j", "scope.max_pages=5"), ("PATCH", "/v1/jobs/j", b'{"scope":{"max_pages":5}}')),
         (("explain", "j", "https://a.example/"), ("GET", "/v1/explain?job=j&url=https%3A%2F%2Fa.example%2F", b"")),
         (("hosts", "show", "a.example"), ("GET", "/v1/hosts/a.example", b"")),
