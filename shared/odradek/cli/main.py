@@ -8,7 +8,6 @@ from importlib import import_module
 
 import typer
 
-from odradek.cli.tools import tool
 from odradek.errors import InfrastructureAway, UserError
 
 
@@ -64,7 +63,7 @@ def application(arguments: Sequence[str], *, whole: bool = False) -> typer.Typer
             import_module(f"odradek.cli.{module}").register(app)
     for name in wanted:
         if COMMANDS[name].module is None:
-            app.command(name)(tool(name))
+            app.command(name)(import_module("odradek.cli.tools").tool(name))
     return app
 
 
