@@ -22,7 +22,7 @@ from odradek.contracts.events import (
     event_id,
     timestamp,
 )
-from odradek.contracts.fetching import FetchRequest, Hop, PageMeta, Timings
+from odradek.contracts.fetching import FetchRequest, Hop, PageMeta, Timings, ledger_run
 from odradek.contracts.frontier import (
     Batch,
     Discovered,
@@ -34,11 +34,13 @@ from odradek.contracts.frontier import (
     Links,
     Merged,
     Parsed,
+    PatternReleased,
     PermitsReported,
     Reserve,
     RetryAsked,
     RobotsFetched,
     RunDue,
+    SitemapsListed,
     SkipRest,
     Ticked,
 )
@@ -117,6 +119,7 @@ __all__ = [
     "Outcome",
     "PageMeta",
     "Parsed",
+    "PatternReleased",
     "PermitsReported",
     "Progress",
     "Question",
@@ -129,6 +132,7 @@ __all__ = [
     "RobotsFetched",
     "RunDue",
     "SeedReceipt",
+    "SitemapsListed",
     "SkipReason",
     "SkipRest",
     "Ticked",
@@ -140,6 +144,7 @@ __all__ = [
     "decode",
     "encode",
     "event_id",
+    "ledger_run",
     "schema_header",
     "timestamp",
 ]

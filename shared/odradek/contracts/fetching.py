@@ -8,7 +8,12 @@ from odradek.contracts.codec import Message
 from odradek.contracts.outcomes import Outcome
 
 Kind = Literal["page", "robots", "sitemap"]
-"""`robots` and `sitemap` requests are outside the ledger and `max_pages`."""
+"""`robots` and `sitemap` requests are outside the job's ledger and `max_pages`."""
+
+
+def ledger_run(run: int, kind: str) -> int:
+    """The run under which the frontier keeps a URL: sitemaps of run n have a ledger of their own, as run -n."""
+    return -run if kind == "sitemap" else run
 
 
 class Hop(Message, frozen=True):
@@ -51,6 +56,11 @@ class FetchRequest(Message, frozen=True):
     sent_at_ms: int = 0
     lease_until_ms: int = 0
     """No fetch starts after this instant; without an outcome by then the URL is due again with the same try."""
+
+    @property
+    def ledger_run(self) -> int:
+        """The run under which the frontier keeps it; what its `Fetched` and `Parsed` carry."""
+        return ledger_run(self.run, self.kind)
 
 
 class Timings(Message, frozen=True):

@@ -30,6 +30,8 @@ class Discovered(Message, frozen=True, tag_field="fact", tag=True):
     """Handed on from the seed to all its descendants (see `FetchRequest.site`)."""
     chain: tuple[Hop, ...] = ()
     meta: dict[str, Any] | None = None
+    lastmod: str | None = None
+    """What a sitemap said of its last change, as it stood there."""
 
 
 class Fetched(Message, frozen=True, tag_field="fact", tag=True):
@@ -86,6 +88,8 @@ class Parsed(Message, frozen=True, tag_field="fact", tag=True):
     malformed: int = 0
     """Records that went to dead-letters."""
     size_bytes: int = 0
+    content: str | None = None
+    """Short hash of what a reader sees; only of pages whose URL has a shape (`odradek.shapes`)."""
     at_ms: int = 0
 
 
@@ -133,14 +137,55 @@ class HostChanged(Message, frozen=True, tag_field="fact", tag=True):
 
 
 class RetryAsked(Message, frozen=True, tag_field="fact", tag=True):
-    """Every failed URL of the job in this partition is open again, with the next try."""
+    """Every failed URL of the job in this partition is open again, with the next try.
+
+    Asked for a large partition in ranges of fingerprints, so that no batch takes long.
+    """
 
     job: str
     epoch: int
     reason: str | None = None
     """Only failures of this reason; null: all."""
+    first: str = ""
+    """Only fingerprints not below this one."""
+    end: str = ""
+    """Only fingerprints below this one; empty: all others."""
     run: int = 1
     at_ms: int = 0
+
+
+class PatternReleased(Message, frozen=True, tag_field="fact", tag=True):
+    """A person lets a pattern go on: it is never quarantined again in this run, and its trapped URLs are open again.
+
+    Asked for a large partition in ranges of fingerprints; what concerns the pattern itself is told with each.
+    """
+
+    job: str
+    key: str
+    """Politeness key of the pattern's host."""
+    pattern: str
+    """As `odradek.shapes` writes it, such as `shop.example/list/{n}?page`."""
+    epoch: int = 0
+    first: str = ""
+    """Only fingerprints not below this one."""
+    end: str = ""
+    """Only fingerprints below this one; empty: all others."""
+    run: int = 1
+    at_ms: int = 0
+
+
+class SitemapsListed(Message, frozen=True, tag_field="fact", tag=True):
+    """A job has come upon an origin whose robots.txt names sitemaps: they are handed to it, once for each run."""
+
+    job: str
+    key: str
+    """Politeness key of the origin."""
+    origin: str
+    sitemaps: tuple[str, ...] = ()
+    """Absolute URLs."""
+    site: str | None = None
+    """As of the URL that led to the origin (see `FetchRequest.site`)."""
+    run: int = 1
 
 
 class Reserve(Message, frozen=True, tag_field="fact", tag=True):
@@ -207,7 +252,7 @@ class Ticked(Message, frozen=True, tag_field="fact", tag=True):
 
 Fact = (
     Discovered | Fetched | Parsed | RobotsFetched | JobChanged | HostChanged | RetryAsked | Reserve | PermitsReported
-    | Grant | SkipRest | Merged | RunDue | Ticked
+    | Grant | SkipRest | Merged | RunDue | Ticked | PatternReleased | SitemapsListed
 )  # fmt: skip
 
 

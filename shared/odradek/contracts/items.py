@@ -43,7 +43,7 @@ class Question(Message, frozen=True):
 
     id: str
     kind: str
-    """`explain`, `urls` or `recount`."""
+    """`explain`, `urls`, `recount` or `quarantine`."""
     job: str
     url: str | None = None
     fp: str | None = None

@@ -128,6 +128,8 @@ class Progress(Message, frozen=True):
     recovering: bool = False
     """Still replaying: the tables may be ahead of the ledger."""
     recount: Recount | None = None
+    sitemaps: dict[str, int] = {}
+    """Sitemaps of the job here: accepted, pending and outcomes; outside the counters, and waited for all the same."""
     hosts_open: int = 0
     """Host queues with something pending."""
     hosts_waiting: int = 0
