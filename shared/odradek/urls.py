@@ -194,3 +194,13 @@ def _name(pair: str) -> str:
 @lru_cache(maxsize=10_000)
 def _dropped(name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def fingerprint_ranges(urls: int, together: int) -> list[tuple[str, str]]:
+    """(first, end) of ranges of fingerprints with about `together` of so many URLs each; an empty end: no end.
+
+    Fingerprints are hashes, so ranges of one width hold about as many. Never none, and at most 65,536.
+    """
+    count = min(65_536, max(1, -(-urls // together)))
+    bounds = ["", *(f"{65_536 * number // count:04x}" for number in range(1, count)), ""]
+    return list(zip(bounds, bounds[1:], strict=False))

@@ -6,14 +6,18 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from odradek_api.core.problems import Problem
+from odradek_api.tracing import REQUEST_ID
 
 PROBLEM_TYPE = "application/problem+json"
 
 
 def document_response(path: str, problem: Problem) -> Response:
     """The problem as an RFC 9457 document."""
-    content = json.dumps(problem.document(path), ensure_ascii=False)
-    return Response(content.encode(errors="replace"), problem.status, media_type=PROBLEM_TYPE)
+    request_id, wait_s = REQUEST_ID.get(), problem.members.get("retry_after_s")
+    document = problem.document(path) | ({} if request_id is None else {"request_id": request_id})
+    headers = {} if wait_s is None else {"Retry-After": str(wait_s)}
+    content = json.dumps(document, ensure_ascii=False)
+    return Response(content.encode(errors="replace"), problem.status, headers, media_type=PROBLEM_TYPE)
 
 
 class DuplexResponse(StreamingResponse):

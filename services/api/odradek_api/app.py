@@ -20,11 +20,12 @@ from odradek_api.answering import document_response
 from odradek_api.core.problems import Problem
 from odradek_api.openapi import DESCRIPTION, document
 from odradek_api.parts import Parts
-from odradek_api.routes import frontier, jobs, letters, logs, reparse, results, seeds
+from odradek_api.routes import activity, console, frontier, jobs, letters, live, logs, reparse, results, seeds
 from odradek_api.security import Door
+from odradek_api.tracing import REQUEST_ID
 
 log = structlog.get_logger()
-ROUTERS = (seeds, reparse, jobs, frontier, results, logs, letters)
+ROUTERS = (console, seeds, reparse, jobs, frontier, results, activity, live, logs, letters)
 """In this order: a path with a word comes before one with a variable in the same place."""
 
 
@@ -111,5 +112,5 @@ def _problems(app: FastAPI) -> None:
     @app.exception_handler(Exception)
     async def bug(request: Request, error: Any) -> Response:
         log.error("request_crashed", path=request.url.path, exc_info=error)
-        request_id = getattr(request.state, "request_id", "")
-        return answer(request, Problem(500, "A bug", f"This should not happen; it is logged as request {request_id}."))
+        detail = f"This should not happen; it is logged as request {REQUEST_ID.get()}."
+        return answer(request, Problem(500, "A bug", detail))

@@ -9,11 +9,11 @@ from pydantic import BaseModel, ValidationError
 
 from odradek.specification import JobSpecification, problems
 from odradek_api.core.lines import LineReader, Numbered
-from odradek_api.core.problems import Problem, wrong_fields
+from odradek_api.core.problems import Problem, body_too_large, wrong_fields
 from odradek_api.core.seeds import from_values
+from odradek_api.parts import parts
 
 CHUNK_LINES = 2000
-MAX_JSON_BYTES = 32 * 1024 * 1024
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -22,13 +22,14 @@ async def json_body(request: Request) -> Any:
     """The JSON of a body.
 
     Raises:
-        Problem: 400 for what is no JSON, 413 above 32 MiB.
+        Problem: 400 for what is no JSON, 413 above `ODRADEK_API_MAX_BODY`.
     """
+    most = parts(request).settings.api_max_body
     raw = bytearray()
     async for piece in request.stream():
         raw += piece
-        if len(raw) > MAX_JSON_BYTES:
-            raise Problem(413, "Too large", "A JSON body may have 32 MiB; stream longer seed lists as text/plain.")
+        if len(raw) > most:  # a JSON list of seeds; the door lets streamed lists be longer
+            raise body_too_large(most)
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

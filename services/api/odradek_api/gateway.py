@@ -7,25 +7,27 @@ between, by a kill or by Kafka being away, is finished by `heal`.
 
 import re
 import uuid
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from odradek.clock import now_ms
-from odradek.contracts import CLOSED, JobRecord, Progress, Reached, RetryAsked, Wanted
+from odradek.contracts import CLOSED, JobRecord, JobState, Progress, Reached, RetryAsked, Wanted
+from odradek.kafka.packing import batch_for
 from odradek.settings import Settings
 from odradek.specification import JobSpecification
 from odradek.topics import FRONTIER
-from odradek_api.core.problems import Problem, finished_for_good, key_used_twice, wrong_fields
-from odradek_api.core.seeds import BadLine, SeedJudge, SeedLine, Verdict, Verdicts, of_specification
-from odradek_api.core.standing import Standing, reports_of
+from odradek.urls import fingerprint_ranges
+from odradek_api.core.problems import Problem, key_used_twice, wrong_fields
+from odradek_api.core.seeds import SeedJudge, Verdicts, of_specification
+from odradek_api.core.standing import Standing, reports_of, state_of
 from odradek_api.ports import Log, Newest
 from odradek_api.records import Locks, Records
+from odradek_api.seeding import Seeding
+from odradek_api.submissions import RETRY, SPECIFICATION, Submissions, open_record
 
-SPECIFICATION, SEEDS, RETRY = "specification", "seeds", "retry"
-"""Kinds of submissions; one is named instance:kind:…"""
-
-Lines = Iterable[tuple[int, SeedLine | BadLine]]
+RETRIED_TOGETHER = 2_000
+"""About so many URLs of a partition are looked at in one batch."""
 
 
 class Gateway:
@@ -36,7 +38,8 @@ class Gateway:
     ) -> None:
         self._settings, self._log, self._progress = settings, log, progress
         self.records = Records(log, jobs)
-        self._under_way: set[str] = set()
+        self._submissions = Submissions(settings.instance, self.records)
+        self.seeding = Seeding(settings, log, self.records, self._submissions)
         self._keys = Locks()
 
     def standing(self, job: str) -> Standing:
@@ -48,6 +51,11 @@ class Gateway:
         record, reached = self.records.get(job), self._progress.get(job)
         reports = reports_of(job, self._progress.get, self._log.partitions(FRONTIER))
         return Standing(record, reports, reached if isinstance(reached, Reached) else None)
+
+    def state(self, record: JobRecord) -> JobState:
+        """The state of a job now, without its counters."""
+        reached = self._progress.get(record.job)
+        return state_of(record, reached if isinstance(reached, Reached) else None)
 
     async def submit(self, spec: JobSpecification, *, idempotency_key: str | None, owner: str | None) -> JobRecord:
         """A new job with its seeds in Kafka; the same idempotency key gives the same job.
@@ -72,37 +80,7 @@ class Gateway:
         Raises:
             Problem: 404; 409 for a job that was cancelled or has expired.
         """
-        _open(self.records.get(job))
-
-    async def add_seeds(self, job: str, chunks: AsyncIterator[Lines]) -> Verdicts:
-        """Stream seeds into a job; a finished one is open again.
-
-        Raises:
-            Problem: 404; 409 for a job that was cancelled or has expired.
-        """
-        verdicts = Verdicts()
-        async for _ in self.judged_seeds(job, chunks, verdicts):
-            pass
-        return verdicts
-
-    async def judged_seeds(
-        self, job: str, chunks: AsyncIterator[Lines], verdicts: Verdicts
-    ) -> AsyncIterator[Sequence[Verdict]]:
-        """As `add_seeds`, and the verdicts of every chunk once Kafka has the seeds taken from it."""
-        submission = self._submission(SEEDS)
-        self._under_way.add(submission)
-        try:
-            record = await self._begin(job, submission)
-            judge = SeedJudge(record, allow_private=self._settings.allow_private_networks)
-            try:
-                async for chunk in chunks:
-                    facts, told = judge.judge_all(chunk, verdicts)
-                    await self._log.send((), facts)
-                    yield told
-            finally:
-                await self._finish(job, submission, seeded=verdicts.received > 0)
-        finally:
-            self._under_way.discard(submission)
+        open_record(self.records.get(job))
 
     async def want(self, job: str, wanted: Wanted) -> JobRecord:
         """Pause, resume, cancel or expire a job.
@@ -115,7 +93,7 @@ class Gateway:
             if job in self.records.untold:
                 await self.records.tell_again(job)
             return record
-        return await self.records.revise(job, lambda old: msgspec.structs.replace(_open(old), wanted=wanted))
+        return await self.records.revise(job, lambda old: msgspec.structs.replace(open_record(old), wanted=wanted))
 
     async def change(self, job: str, spec: Mapping[str, object]) -> JobRecord:
         """Give a job another specification (as on the wire), live.
@@ -124,7 +102,7 @@ class Gateway:
             Problem: 404; 409 when the job is over.
         """
         return await self.records.revise(
-            job, lambda old: msgspec.structs.replace(_open(old), spec=dict(spec)), spec=True
+            job, lambda old: msgspec.structs.replace(open_record(old), spec=dict(spec)), spec=True
         )
 
     async def retry_failed(self, job: str, reason: str | None) -> JobRecord:
@@ -133,14 +111,10 @@ class Gateway:
         Raises:
             Problem: 404; 409 when the job is over.
         """
-        submission = self._submission(RETRY, reason or "")
-        self._under_way.add(submission)
-        try:
-            record = await self._begin(job, submission)
+        with self._submissions.working(RETRY, reason or "") as submission:
+            record = await self._submissions.begin(job, submission)
             await self._ask_retries(record, reason)
-            return await self._finish(job, submission, seeded=record.seeded)
-        finally:
-            self._under_way.discard(submission)
+            return await self._submissions.finish(job, submission, seeded=record.seeded)
 
     async def recover(self) -> None:
         """At start: tell again of every job that is not over, and finish what was cut off.
@@ -165,27 +139,21 @@ class Gateway:
             await self._heal(record)
 
     async def _heal(self, record: JobRecord) -> None:
-        for submission in record.seeding:
-            instance, kind, detail = (*submission.split(":", 2), "", "")[:3]
-            if instance != self._settings.instance or submission in self._under_way:
-                continue
-            self._under_way.add(submission)
-            try:
-                if kind == SPECIFICATION:
+        for left in self._submissions.left(record):
+            with self._submissions.working_on(left.name):
+                if left.kind == SPECIFICATION:
                     await self.records.tell_again(record.job)
                     await self._send_own_seeds(record)
-                elif kind == RETRY:
-                    await self._ask_retries(record, detail.partition(":")[2] or None)
-                await self._finish(record.job, submission, seeded=record.seeded or kind != RETRY)
-            finally:
-                self._under_way.discard(submission)
+                elif left.kind == RETRY:
+                    await self._ask_retries(record, left.detail or None)
+                seeded = record.seeded or left.kind != RETRY
+                await self._submissions.finish(record.job, left.name, seeded=seeded)
 
     async def _new(self, spec: JobSpecification, idempotency_key: str | None, owner: str | None) -> JobRecord:
-        submission, at_ms = self._submission(SPECIFICATION), now_ms()
+        at_ms = now_ms()
         record = JobRecord(
             job=_job_id(spec),
             spec=spec.to_wire(),
-            seeding=(submission,) if spec.seeds else (),
             created_at_ms=at_ms,
             changed_at_ms=at_ms,
             idempotency_key=idempotency_key,
@@ -198,13 +166,13 @@ class Gateway:
             raise wrong_fields(
                 [{"field": f"seeds.{each.line}", "message": each.sentence()} for each in verdicts.rejected]
             )
-        self._under_way.add(submission)
-        try:
+        if not facts:
             await self.records.create(record)
+            return record
+        with self._submissions.working(SPECIFICATION) as submission:
+            await self.records.create(msgspec.structs.replace(record, seeding=(submission,)))
             await self._log.send((), facts)
-            return await self._finish(record.job, submission) if facts else record
-        finally:
-            self._under_way.discard(submission)
+            return await self._submissions.finish(record.job, submission)
 
     async def _send_own_seeds(self, record: JobRecord) -> None:
         judge = SeedJudge(record, allow_private=self._settings.allow_private_networks)
@@ -212,35 +180,20 @@ class Gateway:
         await self._log.send((), facts)
 
     async def _ask_retries(self, record: JobRecord, reason: str | None) -> None:
+        """In ranges, so that no partition is held up for long: the log may bring other things between them."""
         asked = RetryAsked(job=record.job, epoch=record.epoch, reason=reason, run=record.run, at_ms=now_ms())
-        await self.records.broadcast([asked])
-
-    async def _begin(self, job: str, submission: str) -> JobRecord:
-        def begun(old: JobRecord) -> JobRecord:
-            seeding = (*_open(old).seeding, submission)
-            return msgspec.structs.replace(old, epoch=old.epoch + 1, seeding=seeding)
-
-        return await self.records.revise(job, begun)
-
-    async def _finish(self, job: str, submission: str, *, seeded: bool = True) -> JobRecord:
-        def finished(old: JobRecord) -> JobRecord:
-            left = tuple(each for each in old.seeding if each != submission)
-            return msgspec.structs.replace(old, seeding=left, seeded=old.seeded or seeded)
-
-        return await self.records.revise(job, finished, told=False)
-
-    def _submission(self, kind: str, detail: str = "") -> str:
-        return f"{self._settings.instance}:{kind}:{uuid.uuid4().hex[:12]}:{detail}"
+        accepted = {report.partition: report.counters.accepted for report in self.standing(record.job).reports}
+        await self._log.send(
+            [
+                batch_for(partition, [msgspec.structs.replace(asked, first=first, end=end)])
+                for partition in range(self._log.partitions(FRONTIER))
+                for first, end in fingerprint_ranges(accepted.get(partition, 0), RETRIED_TOGETHER)
+            ]
+        )
 
     def _with_key(self, idempotency_key: str, owner: str | None) -> JobRecord | None:
         wanted = (idempotency_key, owner)
-        return next((each for each in self.records.all() if (each.idempotency_key, each.owner) == wanted), None)
-
-
-def _open(record: JobRecord) -> JobRecord:
-    if record.wanted in CLOSED:
-        raise finished_for_good(record.job, record.wanted)
-    return record
+        return next((each for each in self.records.each() if (each.idempotency_key, each.owner) == wanted), None)
 
 
 def _job_id(spec: JobSpecification) -> str:

@@ -28,6 +28,10 @@ class Problem(Shape):
     """Path of the request."""
     errors: list[dict[str, str]] | None = None
     """Each wrong field: {field, message}."""
+    request_id: str | None = None
+    """As in the header X-Request-ID; also in the log and on every message that the request caused."""
+    retry_after_s: int | None = None
+    """Seconds to wait before asking again."""
 
 
 class Job(Shape):
@@ -69,6 +73,38 @@ class Jobs(Shape):
 
     data: list[Job]
     next_cursor: str | None
+
+
+class Trend(Shape):
+    """How a job went so far."""
+
+    source: Literal["reports", "events"]
+    """Reports count URLs, events count tries."""
+    columns: list[str]
+    points: list[list[int]]
+    """Running totals, oldest first."""
+
+
+class LatencyWindow(Shape):
+    """Fetches of one span of time."""
+
+    at_ms: int
+    count: int
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+
+
+class Latency(Shape):
+    """How long the newest fetches took."""
+
+    sample: int
+    """Fetches looked at; at most 1,000."""
+    p50_ms: float | None
+    p95_ms: float | None
+    p99_ms: float | None
+    windows: list[LatencyWindow]
+    """Oldest first."""
 
 
 class Counted(Shape):
@@ -218,6 +254,22 @@ class Hosts(Shape):
 
     data: list[Host]
     next_cursor: str | None
+
+
+class JobHost(Shape):
+    """A host as one job knows it."""
+
+    key: str
+    tries: int
+    failed_tries: int
+    host: Host | None
+    """What the fleet knows of it; null: nothing any more."""
+
+
+class JobHosts(Shape):
+    """The hosts a job fetched most from."""
+
+    data: list[JobHost]
 
 
 class HostOverride(BaseModel):

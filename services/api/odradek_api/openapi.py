@@ -26,7 +26,7 @@ EXAMPLE_JOB = {
         }
     ],
 }
-_ALWAYS = (401, 403)
+_ALWAYS = (401, 403, 429)
 DESCRIPTION = """Submit a job, watch it, find out why a URL failed, take the items.
 
 Errors are problem documents (RFC 9457) whose `detail` says what to do. Lists are `{data, next_cursor}`.

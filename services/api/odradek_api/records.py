@@ -1,7 +1,7 @@
 """The records of jobs: the newest of view and own writes, changed one at a time, told to every partition."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -59,8 +59,12 @@ class Records:
 
     def all(self) -> list[JobRecord]:
         """All jobs, newest first; jobs of the same millisecond by id."""
+        return sorted(self.each(), key=lambda each: (-each.created_at_ms, each.job))
+
+    def each(self) -> Iterator[JobRecord]:
+        """All jobs in any order."""
         names = {job for job, _ in self._jobs.items()} | set(self._written)
-        return sorted((self.get(job) for job in names - self._gone), key=lambda each: (-each.created_at_ms, each.job))
+        return (self.get(job) for job in names - self._gone)
 
     async def create(self, record: JobRecord) -> None:
         """Write a new job's record, then tell every partition of it with its specification."""

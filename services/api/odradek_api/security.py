@@ -3,22 +3,26 @@
 import hashlib
 import hmac
 import re
-import uuid
+import time
 from collections.abc import Mapping
 from ipaddress import ip_address
 
+import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from odradek.errors import UserError
 from odradek.settings import Settings
 from odradek_api.answering import document_response
-from odradek_api.core.problems import Problem
+from odradek_api.core.limits import Rates
+from odradek_api.core.problems import Problem, body_too_large, too_often
+from odradek_api.tracing import REQUEST_ID, request_id_of
 
 SEED_TYPES = ("application/json", "text/plain", "application/x-ndjson", "text/csv")
 JSON_TYPES = ("application/json", "application/merge-patch+json")
-OPEN_PATHS = ("/health/live", "/health/ready", "/docs", "/openapi.json")
-_REQUEST_ID = re.compile(r"[\w.:/+=-]{1,128}\Z", re.ASCII)
+OPEN_PATHS = ("/", "/health/live", "/health/ready", "/docs", "/openapi.json")
+CONSOLE = "/console/"
+"""Its files are the same for everybody; what they show is asked for with a key."""
 _KEY = re.compile(r"([\w.-]+):([0-9a-f]{64})\Z", re.ASCII)
 
 
@@ -68,6 +72,8 @@ class Door:
         self._app = app
         self._keys = known_keys(settings.api_keys)
         self._loopback = is_loopback(settings.api_host)
+        self._rates = Rates(settings.api_rate)
+        self._max_body, self._max_seeds = settings.api_max_body, settings.api_max_seeds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -75,31 +81,33 @@ class Door:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        asked = headers.get("x-request-id") or ""
-        request_id = asked if _REQUEST_ID.match(asked) else uuid.uuid4().hex
+        request_id = request_id_of(headers.get("x-request-id"))
+        REQUEST_ID.set(request_id)
+        structlog.contextvars.bind_contextvars(request_id=request_id)
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message)["X-Request-Id"] = request_id
             await send(message)
 
-        state = scope.setdefault("state", {})
-        state["request_id"] = request_id
         try:
-            state["owner"] = self.check(scope["method"], scope["path"], headers)
+            owner = self.check(scope["method"], scope["path"], headers)
+            receive = self._capped(scope["path"], headers, receive)
         except Problem as problem:
             await document_response(scope["path"], problem)(scope, receive, sending)
             return
+        scope.setdefault("state", {})["owner"] = owner
         await self._app(scope, receive, sending)
 
     def check(self, method: str, path: str, headers: Mapping[str, str]) -> str | None:
         """The name of the key that asks, or None where no keys exist.
 
         Raises:
-            Problem: 401 without a valid key, 403 for another Host or Origin, 415 for another body type.
+            Problem: 401 without a valid key, 403 for another Host or Origin, 415 for another body type, 429 for a key
+                that asks too often.
         """
         self._check_browser(headers)
-        if path in OPEN_PATHS:
+        if path in OPEN_PATHS or path.startswith(CONSOLE):
             return None
         owner = self._owner(headers.get("x-api-key")) if self._keys else None
         if method in ("POST", "PUT", "PATCH") and _has_body(headers):
@@ -114,7 +122,32 @@ class Door:
                 owner = name
         if owner is None:
             raise Problem(401, "Who is asking?", "Send a valid key in the header X-API-Key.")
+        wait_s = self._rates.wait_s(owner, time.monotonic())
+        if wait_s:
+            raise too_often(owner, self._rates.per_s, wait_s)
         return owner
+
+    def _capped(self, path: str, headers: Mapping[str, str], receive: Receive) -> Receive:
+        """The body, until it is larger than may be.
+
+        Raises:
+            Problem: 413 when it says so itself; in the stream when it does not.
+        """
+        most = self._max_seeds if path.endswith("/seeds") else self._max_body
+        announced = headers.get("content-length", "0")
+        if announced.isdecimal() and int(announced) > most:
+            raise body_too_large(most)
+        seen = 0
+
+        async def receiving() -> Message:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > most:
+                raise body_too_large(most)
+            return message
+
+        return receiving
 
     def _check_browser(self, headers: Mapping[str, str]) -> None:
         host = headers.get("host") or ""

@@ -28,6 +28,7 @@ from odradek_api.reading import Reader
 from odradek_api.replaying import Replay
 from odradek_api.reparsing import KafkaPages, Reparsing
 from odradek_api.security import refuse_open_door
+from odradek_api.tracing import TracedLog
 
 HEAL_EVERY_S = 5.0
 log = structlog.get_logger()
@@ -48,10 +49,11 @@ class _Service:
         self._jobs: View[JobRecord] = View(settings, JOBS, lambda _, value: decode(JobRecord, value))
         self._progress: View[Progress | Reached] = View(settings, PROGRESS, parse_progress)
         self._hosts: View[HostReport] = View(settings, HOSTS, lambda _, value: decode(HostReport, value))
-        self._asker = Asker(settings, self._producer)
+        self._log = TracedLog(self._producer)
+        self._asker = Asker(settings, self._log)
         self._reader = Reader(connect_documents(settings), connect_search(settings))
         self._ends = Ends(settings)
-        self._gateway = Gateway(settings, self._producer, self._jobs, self._progress)
+        self._gateway = Gateway(settings, self._log, self._jobs, self._progress)
         self._recovered = asyncio.Event()
 
     async def serve(self, stop: asyncio.Event) -> None:
@@ -88,15 +90,15 @@ class _Service:
             self._close()
 
     def _parts(self) -> Parts:
-        settings, producer, gateway = self._settings, self._producer, self._gateway
+        settings, kafka, gateway = self._settings, self._log, self._gateway
         return Parts(
             settings=settings,
             gateway=gateway,
             paces=Paces(),
             results=self._reader,
-            hosts=Hosts(producer, self._hosts),
-            inquiry=Inquiry(settings, producer, self._asker),
-            replay=Replay(settings, producer, self._reader),
+            hosts=Hosts(kafka, self._hosts),
+            inquiry=Inquiry(settings, kafka, self._asker),
+            replay=Replay(settings, kafka, self._reader),
             purge=Purge(gateway, self._reader, Pipeline(self._ends)),
             reparsing=Reparsing(gateway, KafkaPages(settings)),
             ready=self._ready,

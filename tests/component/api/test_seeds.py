@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+from starlette.requests import ClientDisconnect
 from structlog.testing import capture_logs
 from tests.component.api.fakes import PARTITIONS, World
 
@@ -164,9 +165,9 @@ async def test_two_streams_at_once_keep_the_job_open_until_both_are_done(world: 
     async def quick() -> AsyncIterator[Any]:
         yield [(1, SeedLine("https://c.example/"))]
 
-    first = asyncio.create_task(world.gateway.add_seeds("j", slow()))
+    first = asyncio.create_task(world.gateway.seeding.add("j", slow()))
     await begun.wait()
-    await world.gateway.add_seeds("j", quick())
+    await world.gateway.seeding.add("j", quick())
     between = world.gateway.records.get("j")
     gate.set()
     await first
@@ -182,7 +183,7 @@ async def test_a_stream_that_breaks_leaves_what_came_and_closes_its_submission(w
         raise ConnectionResetError
 
     with pytest.raises(ConnectionResetError):
-        await world.gateway.add_seeds("j", breaking())
+        await world.gateway.seeding.add("j", breaking())
 
     record = world.gateway.records.get("j")
     assert (record.seeding, record.seeded, urls(world)) == ((), True, ["https://a.example/"])
@@ -259,6 +260,84 @@ async def test_a_submission_under_way_is_not_healed_away(world: World) -> None:
         seen.append(world.gateway.records.get("j").seeding)
 
     seen: list[tuple[str, ...]] = []
-    await world.gateway.add_seeds("j", healing())
+    await world.gateway.seeding.add("j", healing())
 
     assert len(seen[0]) == 1
+
+
+async def cut_off(world: World, body: bytes, key: str) -> None:
+    async def breaking() -> AsyncIterator[bytes]:
+        yield body
+        raise ClientDisconnect
+
+    answer = await posted(world, breaking(), "text/plain", **{"idempotency-key": key})
+    assert (answer.status_code, answer.json()["title"]) == (400, "Cut off")
+
+
+A_LIST = b"".join(b"nonsense %d\n" % n if n % 100 == 0 else b"https://h.example/%d\n" % n for n in range(1, 9001))
+
+
+async def test_a_list_with_a_key_that_was_cut_off_and_comes_again_adds_nothing_twice(world: World) -> None:
+    await cut_off(world, A_LIST[:150_000], "k")
+    before = len(urls(world))
+    answer = await posted(world, A_LIST, "text/plain", **{"idempotency-key": "k"})
+
+    assert 2000 <= before < 8000
+    assert (answer.json()["received"], answer.json()["rejected_total"]) == (8910, 90)
+    assert answer.json()["rejected"][0] == {"line": 100, "url": "nonsense 100", "reason": "malformed"}
+    assert len(urls(world)) == len(set(urls(world))) == 8910
+
+
+async def test_a_whole_list_that_comes_again_with_its_key_is_answered_the_same_and_changes_nothing(
+    world: World,
+) -> None:
+    first = await posted(world, A_LIST, "text/plain", **{"idempotency-key": "k"})
+    sent = len(world.log.sent)
+    again = await posted(world, A_LIST, "text/plain", **{"idempotency-key": "k"})
+
+    assert again.json() == first.json()
+    assert len(world.log.sent) == sent
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        A_LIST.replace(b"/1\n", b"/one\n"),
+        A_LIST + b"https://h.example/more\n",
+        A_LIST[: A_LIST.index(b"https://h.example/8001\n")],
+    ],
+    ids=["changed", "longer", "shorter"],
+)
+async def test_another_list_with_a_key_that_was_used_is_refused_and_nothing_of_it_is_taken(
+    world: World, other: bytes
+) -> None:
+    await posted(world, A_LIST, "text/plain", **{"idempotency-key": "k"})
+    sent = len(world.log.sent)
+    answer = await posted(world, other, "text/plain", **{"idempotency-key": "k"})
+
+    assert (answer.status_code, answer.json()["title"]) == (422, "Key used twice")
+    assert len(world.log.sent) == sent
+
+
+async def test_the_same_key_in_two_jobs_is_two_keys(world: World) -> None:
+    world.jobs.values["other"] = JobRecord(job="other", spec={"name": "other"}, epoch=1)
+    await posted(world, A_LIST, "text/plain", **{"idempotency-key": "k"})
+    async with world.client() as client:
+        answer = await client.post(
+            "/v1/jobs/other/seeds",
+            content=b"https://a.example/",
+            headers={"content-type": "text/plain", "idempotency-key": "k"},
+        )
+
+    assert answer.json()["received"] == 1
+
+
+async def test_a_list_cut_off_where_kafka_went_away_goes_on_there(world: World) -> None:
+    world.log.away_after = 1 + PARTITIONS + 8
+    first = await posted(world, A_LIST, "text/plain", **{"idempotency-key": "k"})
+    world.log.away_after = None
+    await world.gateway.heal()
+    again = await posted(world, A_LIST, "text/plain", **{"idempotency-key": "k"})
+
+    assert first.status_code == 503
+    assert again.json()["received"] == len(set(urls(world))) == 8910

@@ -1,5 +1,6 @@
 """Errors as problem documents, RFC 9457: what is wrong, in one sentence, and which fields."""
 
+import math
 from typing import Any
 
 
@@ -42,6 +43,26 @@ def key_used_twice(key: str, job: str) -> Problem:
     )
 
 
+def list_changed(key: str) -> Problem:
+    """422 for an idempotency key that came with another list of seeds before."""
+    return Problem(
+        422,
+        "Key used twice",
+        f"The Idempotency-Key {key!r} came with another list of seeds before; choose another key.",
+    )
+
+
 def silent(what: str) -> Problem:
     """503 when nobody who could know answers."""
     return Problem(503, "No answer", f"No scheduler answered within 2 s {what}; is one running? odradek doctor tells.")
+
+
+def body_too_large(most: int) -> Problem:
+    """413 for a body above a limit of the settings."""
+    return Problem(413, "Too large", f"A body may have {most:,} bytes here; send it in several requests.")
+
+
+def too_often(name: str, per_s: float, wait_s: float) -> Problem:
+    """429 for a key that asks too often."""
+    detail = f"The key {name} may make {per_s:g} requests a second; wait {wait_s:.1f} s, or see ODRADEK_API_RATE."
+    return Problem(429, "Too many requests", detail, retry_after_s=math.ceil(wait_s))

@@ -1,9 +1,10 @@
 """Seeds, streamed."""
 
 from collections.abc import AsyncIterator
+from typing import Annotated
 
 import msgspec
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Header, Request
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
@@ -12,11 +13,12 @@ from odradek_api import models
 from odradek_api.answering import DuplexResponse
 from odradek_api.bodies import seed_chunks
 from odradek_api.core.lines import NDJSON
+from odradek_api.core.problems import Problem
 from odradek_api.core.seeds import Verdicts
-from odradek_api.gateway import Gateway, Lines
 from odradek_api.openapi import SEEDS_BODY, errors
 from odradek_api.parts import parts
 from odradek_api.routes.jobs import JobId
+from odradek_api.seeding import Chunks, Seeding
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
@@ -28,28 +30,38 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
     openapi_extra=SEEDS_BODY,
     responses=errors(400, 404, 409, 413, 415, 422),
 )
-async def seeds(request: Request, job: JobId) -> Response:
+async def seeds(
+    request: Request,
+    job: JobId,
+    idempotency_key: Annotated[
+        str | None, Header(max_length=200, description="A list that came before with this key adds nothing twice.")
+    ] = None,
+) -> Response:
     """Add seeds: a JSON list, or streamed as text (one URL a line), NDJSON or CSV; any number in one call.
 
     Lines are counted from 1. What is answered is in Kafka; a URL that the job knows already is counted as a duplicate
     and not fetched again, so the same list can be sent twice. With `Accept: application/x-ndjson` a verdict for every
     line comes as it goes, and the totals in the last line. A finished job is open again.
+
+    With an `Idempotency-Key` a list that was cut off can be sent again, whole: what Kafka has of it is not sent again,
+    and the answer is that of the whole list.
     """
     gateway = parts(request).gateway
     gateway.refuse_over(job)
     chunks = await seed_chunks(request)
     if NDJSON in request.headers.get("accept", ""):
-        return DuplexResponse(_verdict_lines(gateway, job, chunks), 202, media_type=NDJSON)
-    return JSONResponse((await gateway.add_seeds(job, chunks)).answer(), 202)
+        lines = _verdict_lines(gateway.seeding, job, chunks, idempotency_key)
+        return DuplexResponse(lines, 202, media_type=NDJSON)
+    return JSONResponse((await gateway.seeding.add(job, chunks, idempotency_key)).answer(), 202)
 
 
-async def _verdict_lines(gateway: Gateway, job: str, chunks: AsyncIterator[Lines]) -> AsyncIterator[bytes]:
+async def _verdict_lines(seeding: Seeding, job: str, chunks: Chunks, key: str | None) -> AsyncIterator[bytes]:
     verdicts, encode = Verdicts(), msgspec.json.encode
     try:
-        async for told in gateway.judged_seeds(job, chunks, verdicts):
+        async for told in seeding.judged(job, chunks, verdicts, key):
             if told:
                 yield b"\n".join([encode(each.shown()) for each in told]) + b"\n"
-    except (ClientDisconnect, InfrastructureAway) as error:
+    except (ClientDisconnect, InfrastructureAway, Problem) as error:
         # The status is out already; a last line without totals says that not everything was taken.
         yield encode({"error": str(error) or "the body did not arrive whole"}) + b"\n"
         return
