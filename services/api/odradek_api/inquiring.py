@@ -62,7 +62,10 @@ class Inquiry:
     async def urls(
         self, record: JobRecord, state: str | None, reason: str | None, cursor: str | None, limit: int
     ) -> Document:
-        """A page of a job's URLs, partition after partition; `silent`: partitions that did not answer.
+        """A page of a job's URLs, partition after partition.
+
+        A partition looks at some thousand URLs for one question; it is asked on while there is time, so among millions
+        a page may be short, or empty, and have a cursor all the same.
 
         Raises:
             Problem: 400 for a cursor that is none; 503 when nobody answers.
@@ -70,20 +73,28 @@ class Inquiry:
         partitions = self._log.partitions(FRONTIER)
         first, after = _place(cursor, partitions)
         data: list[Document] = []
-        for partition in range(first, partitions):
+        until = time.monotonic() + self._patience_s
+        partition = first
+        while partition < partitions:
             question = _question(record, "urls", state=state, reason=reason, limit=limit - len(data), after=after)
-            answered = await self._answers.ask({partition: question})
-            if partition not in answered:
-                raise silent(f"for partition {partition}")
-            body, after = answered[partition], None
-            if "urls" not in body:
-                raise silent(f"for partition {partition} ({body.get('error', 'it is being taken over')})")
-            data += [each | {"partition": partition} for each in body["urls"]]
-            if body.get("after") is not None:
-                return {"data": data, "next_cursor": f"{partition}.{body['after']}"}
-            if len(data) >= limit and partition + 1 < partitions:
-                return {"data": data, "next_cursor": f"{partition + 1}."}
+            found, after = await self._urls_of(partition, question)
+            data += found
+            if after is None:
+                partition += 1
+            late = after is not None and time.monotonic() > until
+            if (late or len(data) >= limit) and partition < partitions:
+                return {"data": data, "next_cursor": f"{partition}.{after or ''}"}
         return {"data": data, "next_cursor": None}
+
+    async def _urls_of(self, partition: int, question: Question) -> tuple[list[Document], str | None]:
+        """What one partition has to show, and after which fingerprint there may be more."""
+        answered = await self._answers.ask({partition: question})
+        if partition not in answered:
+            raise silent(f"for partition {partition}")
+        body = answered[partition]
+        if "urls" not in body:
+            raise silent(f"for partition {partition} ({body.get('error', 'it is being taken over')})")
+        return [each | {"partition": partition} for each in body["urls"]], body.get("after")
 
     async def recounted(self, look: Callable[[], Standing]) -> Standing:
         """Where a job stands, with a count made now; waits for the reports that belong to the count.

@@ -11,6 +11,7 @@ from odradek.kafka.records import Record, Send
 from odradek.topics import ANSWERS
 from odradek_scheduler.outbox import Outbox
 from odradek_scheduler.owned import Owned, Ownership
+from odradek_scheduler.recounting import recounted
 
 log = structlog.get_logger()
 
@@ -45,7 +46,8 @@ class Answerer:
 
     async def _recount(self, owned: Owned, question: Question) -> None:
         """Counting a large partition takes seconds; the fold goes on meanwhile."""
-        self._tell(owned, question, await asyncio.to_thread(owned.core.answer, question, now_ms()))
+        counted = await recounted(owned, question.job)
+        self._tell(owned, question, owned.core.counted(question, counted, now_ms()))
 
     def _tell(self, owned: Owned, question: Question, answer: Answer) -> None:
         if owned.kept:

@@ -6,14 +6,26 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from odradek.clock import now_ms
-from odradek.contracts import Counters, Progress
+from odradek.contracts import Counters, Progress, Recount
 from odradek_scheduler.owned import Owned
+from odradek_scheduler.store import TablesClosed
 
 INLINE: Final = 2_000
 """So few URLs are counted at once; more are counted in a thread, while the partition goes on."""
 QUIET_MS: Final = 100
 REST: Final = 10
 """After a recount of one second, ten seconds without another."""
+
+
+async def recounted(owned: Owned, job: str) -> Recount | None:
+    """Count a job's URLs as they are now, in a thread; None: the partition recovers, or has gone meanwhile."""
+    count = owned.core.recounting(job)
+    if count is None:
+        return None
+    try:
+        return await asyncio.to_thread(count, now_ms())
+    except TablesClosed:
+        return None
 
 
 class Recounts:
@@ -56,10 +68,7 @@ class Recounts:
         owned, job = place
         self._quiet.pop(place, None)
         began = time.monotonic()
-        if counters.accepted <= INLINE:
-            counted = owned.core.recount(job, now_ms())
-        else:
-            counted = await asyncio.to_thread(owned.core.recount, job, now_ms())
+        counted = owned.core.recount(job, now_ms()) if counters.accepted <= INLINE else await recounted(owned, job)
         took = time.monotonic() - began
         self._rest_until[place] = time.monotonic() + REST * took
         self._done[place] = counters

@@ -30,6 +30,10 @@ Record = tuple[bytes, bytes | None, int]
 """Key, value (None: a tombstone), frontier offset of the tombstone."""
 
 
+class TablesClosed(Exception):  # noqa: N818  (no error: the partition has gone elsewhere)
+    """The partition was taken away while somebody read its tables."""
+
+
 def shared_cache(size_bytes: int = 64 * 1024 * 1024) -> Any:
     """One block cache for all partitions of a process."""
     return Cache(size_bytes)
@@ -42,6 +46,7 @@ class PartitionStore:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
         self._value_offset = value_offset
+        self._closed = False
         self._db: Any = Rdict(str(path), _options(cache))
         self._drop_old_markers(time.time())
 
@@ -50,11 +55,14 @@ class PartitionStore:
         found: bytes | None = self._db.get(_PREFIX[table] + key)
         return found
 
-    def scan(self, table: TableName, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Keys that begin with `prefix` and their values, in key order, as of now."""
-        first = _PREFIX[table] + prefix
-        for key, value in self._range(first):
-            yield key[1:], value
+    def scan(self, table: TableName, prefix: bytes, first: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+        """Keys that begin with `prefix` and are not below `first`, with their values, in key order, as of now.
+
+        Raises:
+            TablesClosed: while it is used, the store was closed.
+        """
+        name = _PREFIX[table]
+        return ((key[1:], value) for key, value in self._range(name + prefix, name + max(prefix, first)))
 
     def write(self, writes: Iterable[Write]) -> None:
         """Lay the writes of one batch down together; a value of None is a tombstone."""
@@ -106,6 +114,7 @@ class PartitionStore:
 
     def close(self) -> None:
         """Let the files go."""
+        self._closed = True
         self._db.close()
 
     def _died(self, full: bytes) -> int:
@@ -114,16 +123,26 @@ class PartitionStore:
 
     def _drop_old_markers(self, now_s: float) -> None:
         batch = WriteBatch(raw_mode=True)
-        for key, value in self._range(_MARKER):
+        for key, value in self._range(_MARKER, _MARKER):
             if int(value.split(b" ")[1]) < now_s - MARKER_LIFE_S:
                 batch.delete(key)
         self._db.write(batch)
 
-    def _range(self, first: bytes) -> Iterator[tuple[bytes, bytes]]:
-        options = ReadOptions()
-        after = _after(first)
-        options.set_iterate_upper_bound(after)
-        yield from self._db.items(from_key=first, read_opt=options)
+    def _range(self, prefix: bytes, first: bytes) -> Iterator[tuple[bytes, bytes]]:
+        options, end = ReadOptions(), _after(prefix)
+        options.set_iterate_upper_bound(end)
+        return self._while_open(self._db.items(from_key=first, read_opt=options), (options, end))
+
+    def _while_open(
+        self,
+        rows: Iterator[tuple[bytes, bytes]],
+        kept: tuple[Any, bytes],  # noqa: ARG002  (RocksDB points into both, so they must live as long)
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """RocksDB lets its lock go only when nobody iterates any more."""
+        for row in rows:
+            if self._closed:
+                raise TablesClosed
+            yield row
 
 
 class Stores:

@@ -18,9 +18,9 @@ class MemoryTables:
     def get(self, table: TableName, key: bytes) -> bytes | None:
         return self.values[table].get(key)
 
-    def scan(self, table: TableName, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+    def scan(self, table: TableName, prefix: bytes, first: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         values = self.values[table]
-        return iter([(key, values[key]) for key in sorted(values) if key.startswith(prefix)])
+        return iter([(key, values[key]) for key in sorted(values) if key.startswith(prefix) and key >= first])
 
     def write(self, writes: Iterable[Write]) -> None:
         for table, key, value, _ in writes:

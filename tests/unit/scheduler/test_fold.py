@@ -143,6 +143,17 @@ def test_retry_failed_opens_the_failures_of_one_reason_with_the_next_try() -> No
     assert [(request.fp, request.attempt) for request in crawl.dispatch()] == [("x", 1)]
 
 
+def test_retry_failed_in_ranges_opens_each_failure_once() -> None:
+    crawl = Crawl()
+    crawl.fold(a_job(), *(a_link(name) for name in ("1a", "7f", "80", "f0")))
+    crawl.fold(*(an_outcome(name, "failed", reason="dns") for name in ("1a", "7f", "80", "f0")))
+    crawl.fold(RetryAsked(job="j", epoch=2, end="80"))
+    assert [crawl.kinds(name)[-1] for name in ("1a", "7f", "80", "f0")] == ["reopened", "reopened", "failed", "failed"]
+    crawl.fold(RetryAsked(job="j", epoch=2, first="80"))
+    assert [crawl.kinds(name)[-1] for name in ("1a", "7f", "80", "f0")] == ["reopened"] * 4
+    assert (crawl.ledger().failed, crawl.ledger().pending) == (0, 4)
+
+
 def test_a_merge_writes_the_target_before_it_ends_the_sources() -> None:
     crawl = Crawl()
     crawl.fold(a_link("x"))

@@ -1,6 +1,6 @@
 """What a partition tells of itself: progress, hosts, answers."""
 
-from odradek.contracts import Question, encode
+from odradek.contracts import Parsed, Question, encode
 
 from .harness import NOW_MS, Crawl, a_job, a_link
 
@@ -10,6 +10,10 @@ def a_crawl(*links: str, **spec: object) -> Crawl:
     crawl.fold(a_job(**spec))
     crawl.fold(*(a_link(name) for name in links))
     return crawl
+
+
+def an_end(fp: str) -> Parsed:
+    return Parsed(job="j", fp=fp, key="a.example", outcome="failed", reason="dns", at_ms=NOW_MS)
 
 
 def test_a_report_carries_the_ledger_and_the_position() -> None:
@@ -81,6 +85,31 @@ def test_urls_are_listed_by_state_and_reason_page_by_page() -> None:
     question = Question(id="q", kind="urls", job="j", state="failed", reason="http_404", after="b")
     second = crawl.core.answer(question, NOW_MS).body
     assert ([row["fp"] for row in second["urls"]], second["after"]) == (["d"], None)
+
+
+def test_pages_of_urls_go_on_also_where_none_of_many_is_asked_for() -> None:
+    crawl = a_crawl()
+    names = [f"{number:05d}" for number in range(12_000)]
+    for start in range(0, len(names), 500):
+        crawl.fold(*(a_link(name) for name in names[start : start + 500]))
+    crawl.fold(*(an_end(name) for name in (names[7_000], names[-1])))
+    found, after, pages = [], None, 0
+    while pages == 0 or after is not None:
+        question = Question(id="q", kind="urls", job="j", state="failed", after=after)
+        body = crawl.core.answer(question, NOW_MS).body
+        found += [row["fp"] for row in body["urls"]]
+        assert body["after"] is None or after is None or body["after"] > after
+        after, pages = body["after"], pages + 1
+    assert (found, pages) == ([names[7_000], names[-1]], 3)
+
+
+def test_a_recount_is_of_the_state_it_was_asked_for_whatever_is_folded_meanwhile() -> None:
+    crawl = a_crawl("a", "b")
+    count, asked_at = crawl.core.recounting("j"), crawl.offset
+    crawl.fold(a_link("c"), an_end("a"))
+    assert count is not None
+    counted = count(NOW_MS)
+    assert (counted.offset, counted.accepted, counted.pending, counted.failed) == (asked_at, 2, 2, 0)
 
 
 def test_urls_of_a_cancelled_job_are_listed_as_skipped() -> None:

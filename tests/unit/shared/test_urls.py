@@ -1,5 +1,7 @@
 """What a URL is: canonical form, fingerprint, politeness key, partition."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from odradek.urls import (
     CrawlUrl,
     UrlRules,
     fingerprint,
+    fingerprint_ranges,
     identify,
     identify_normalised,
     join,
@@ -252,3 +255,12 @@ def test_the_origin_leaves_the_default_port_out() -> None:
 
 def test_a_key_has_the_partition_that_librdkafka_would_give_it() -> None:
     assert [partition_of(key, 12) for key in ("123456789", "books.example", "é")] == [0xCBF43926 % 12, 6, 2]
+
+
+@pytest.mark.parametrize("urls", [0, 1, 2000, 2001, 9999, 2_000_000, 10**9])
+def test_ranges_of_fingerprints_leave_none_out_and_none_is_in_two(urls: int) -> None:
+    ranges = fingerprint_ranges(urls, 2000)
+
+    assert (ranges[0][0], ranges[-1][1]) == ("", "")
+    assert all(end == first != "" for (_, end), (first, _) in pairwise(ranges))
+    assert len(ranges) == min(65_536, max(1, -(-urls // 2000)))

@@ -155,7 +155,7 @@ class Fold:
         if ledgers.closed_before(ledger, self._offset):
             return
         prefix = seen_key(run, "")
-        for key, seen in self._touched.seen_with(prefix, _FAILED):
+        for key, seen in self._touched.seen_with(prefix, (fact.first.encode(), fact.end.encode()), _FAILED):
             now = standing(seen.steps, (self._offset, index))
             if now.state != "failed" or (fact.reason is not None and now.reason != fact.reason):
                 continue

@@ -1,6 +1,6 @@
 """One frontier partition: the fold of its log, and what may be sent now. The shell around it does all I/O."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -21,7 +21,8 @@ from odradek_scheduler.core.fold import Fold
 from odradek_scheduler.core.learning import Learning
 from odradek_scheduler.core.memory import Memory
 from odradek_scheduler.core.permits import PermitDesk
-from odradek_scheduler.core.questions import Questions, recount
+from odradek_scheduler.core.questions import Questions
+from odradek_scheduler.core.recounts import Recounting
 from odradek_scheduler.core.reports import RECOVERING, Reports
 from odradek_scheduler.core.requests import ToPartition
 from odradek_scheduler.core.state import run_id
@@ -191,14 +192,26 @@ class Partition:
         memory = self._memory if self._released else None
         return self._reports.progress(self._position, now_ms, memory, limiting)
 
-    def recount(self, job: str, now_ms: int = 0) -> Recount | None:
-        """Count `seen` afresh and keep it for later reports; None while recovering."""
+    def recounting(self, job: str) -> Callable[[int], Recount] | None:
+        """A fresh count of `seen` as it is now, kept for later reports; None while recovering.
+
+        The call that it returns takes the time (ms), may take seconds, and may be made in another thread.
+        """
         if self.recovering or job not in self._cache.jobs:
             return None
         run = run_id(job, self._cache.job(job).run)
-        counted = recount(self._tables, self._cache.ledger(run), run, self._position, now_ms)
-        self._reports.recounts[run] = counted
-        return counted
+        recounting = Recounting(self._tables, self._cache.ledger(run), run, self._position)
+
+        def count(now_ms: int) -> Recount:
+            counted = self._reports.recounts[run] = recounting.run(now_ms)
+            return counted
+
+        return count
+
+    def recount(self, job: str, now_ms: int = 0) -> Recount | None:
+        """The same at once."""
+        count = self.recounting(job)
+        return None if count is None else count(now_ms)
 
     def host_reports(self, now_ms: int) -> tuple[HostReport, ...]:
         """Hosts whose report has changed since the last call."""
@@ -207,10 +220,13 @@ class Partition:
     def answer(self, question: Question, now_ms: int) -> Answer:
         """`explain`, `urls` (pages of `seen` by state) or `recount`; read-only."""
         if question.kind == "recount":
-            counted = self.recount(question.job, now_ms)
-            body = {"recovering": True} if counted is None else {"recount": counted}
-            return Answer(id=question.id, partition=self._partition, body=body, at_ms=now_ms)
+            return self.counted(question, self.recount(question.job, now_ms), now_ms)
         return self._questions.answer(question, now_ms, self._memory, self._dispatcher.agenda)
+
+    def counted(self, question: Question, counted: Recount | None, now_ms: int) -> Answer:
+        """The answer to `recount`, once counted (None: nothing was)."""
+        body = {"recovering": True} if counted is None else {"recount": counted}
+        return Answer(id=question.id, partition=self._partition, body=body, at_ms=now_ms)
 
     def jobs(self) -> Iterable[str]:
         """Jobs known here."""

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from odradek.contracts import Answer, Question, Recount
+from odradek.contracts import Answer, Question
 from odradek.specification import JobSpecification
 from odradek.urls import CrawlUrl, identify
 from odradek_scheduler.core.cache import Cache
@@ -13,17 +13,8 @@ from odradek_scheduler.core.robots import RobotsCache, origin_of
 from odradek_scheduler.core.state import PENDING, Ledger, Seen, Standing, run_id, seen_key, standing, unpack
 from odradek_scheduler.core.tables import Tables
 
-_LOOKED_AT_MOST: Final = 50_000
-"""Records one `urls` question may read; `after` goes on from there."""
-
-
-def recount(tables: Tables, ledger: Ledger, run: str, offset: int, now_ms: int) -> Recount:
-    """Every URL in `seen` by where it stands: a second, independent count (rule C)."""
-    found: dict[str, int] = {}
-    for _, value in tables.scan("seen", seen_key(run, "")):
-        state = settled(ledger, standing(unpack(Seen, value).steps)).state or PENDING
-        found[state] = found.get(state, 0) + 1
-    return Recount(offset=offset, accepted=sum(found.values()), at_ms=now_ms, **found)
+_LOOKED_AT_MOST: Final = 5_000
+"""Records one `urls` question may read, so that it takes few milliseconds; `after` goes on from there."""
 
 
 def settled(ledger: Ledger, now: Standing) -> Standing:
@@ -51,20 +42,20 @@ class Questions:
         return Answer(id=question.id, partition=self._partition, body=body, at_ms=now_ms)
 
     def _urls(self, question: Question) -> dict[str, Any]:
-        """URLs of a job by state and reason, in the order of their fingerprints, `after` one of them."""
+        """URLs of a job by state and reason, in the order of their fingerprints, `after` one of them.
+
+        With an `after` in the answer there may be more behind it, also when this page holds none.
+        """
         run = run_id(question.job, question.run)
         ledger = self._cache.ledger(run)
         prefix = seen_key(run, "")
         rows: list[dict[str, Any]] = []
-        looked_at = 0
-        fp = ""
-        for key, value in self._tables.scan("seen", prefix):
-            fp = key[len(prefix) :].decode()
-            if question.after is not None and fp <= question.after:
-                continue
+        last = question.after
+        first = prefix if last is None else prefix + last.encode() + b"\0"
+        for looked_at, (key, value) in enumerate(self._tables.scan("seen", prefix, first)):
             if len(rows) >= question.limit or looked_at >= _LOOKED_AT_MOST:
-                return {"urls": rows, "after": rows[-1]["fp"] if len(rows) >= question.limit else question.after}
-            looked_at += 1
+                return {"urls": rows, "after": last}
+            last = fp = key[len(prefix) :].decode()
             seen = unpack(Seen, value)
             now = settled(ledger, standing(seen.steps))
             if question.state in (None, now.state) and question.reason in (None, now.reason):

@@ -13,8 +13,11 @@ class Tables(Protocol):
     def get(self, table: TableName, key: bytes) -> bytes | None:
         """The value of a key, or None."""
 
-    def scan(self, table: TableName, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Keys that begin with `prefix`, in order, with their values."""
+    def scan(self, table: TableName, prefix: bytes, first: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+        """Keys that begin with `prefix` and are not below `first`, in order, with their values, as of the call.
+
+        The iterator may be used in another thread, also while the partition is written.
+        """
 
 
 class Write(NamedTuple):

@@ -64,12 +64,22 @@ class Touched:
         seen = self._seen[key] = None if value is None else unpack(Seen, value)
         return seen
 
-    def seen_with(self, prefix: bytes, mark: bytes) -> list[tuple[bytes, Seen]]:
-        """All records under a prefix whose stored value contains `mark`, and those this batch has touched."""
-        for key, value in self._tables.scan("seen", prefix):
+    def seen_with(self, prefix: bytes, span: tuple[bytes, bytes], mark: bytes) -> list[tuple[bytes, Seen]]:
+        """Records under a prefix whose stored value contains `mark`, and those this batch has touched.
+
+        `span`: the first of the rest of the key, and what it ends before (empty: at the end of the prefix).
+        """
+        first, end = prefix + span[0], prefix + span[1]
+        for key, value in self._tables.scan("seen", prefix, first):
+            if span[1] and key >= end:
+                break
             if key not in self._seen and mark in value:
                 self._seen[key] = unpack(Seen, value)
-        return [(key, seen) for key, seen in sorted(self._seen.items()) if seen is not None and key.startswith(prefix)]
+        return [
+            (key, seen)
+            for key, seen in sorted(self._seen.items())
+            if seen is not None and key.startswith(prefix) and key >= first and (not span[1] or key < end)
+        ]
 
     def change(self, key: bytes, seen: Seen) -> None:
         """Write the record at the end."""

@@ -77,9 +77,9 @@ class Store:
     def get(self, table: TableName, key: bytes) -> bytes | None:
         return self.tables[table].local.get(key)
 
-    def scan(self, table: TableName, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+    def scan(self, table: TableName, prefix: bytes, first: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         local = self.tables[table].local
-        return iter([(key, local[key]) for key in sorted(local) if key.startswith(prefix)])
+        return iter([(key, local[key]) for key in sorted(local) if key.startswith(prefix) and key >= first])
 
     def put(self, write: Write) -> None:
         self.changes += 1
