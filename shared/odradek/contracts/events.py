@@ -10,6 +10,7 @@ import msgspec
 import xxhash
 
 from odradek.contracts.codec import Message
+from odradek.contracts.fetching import Timings
 
 
 class Ecs(Message, frozen=True, omit_defaults=False):
@@ -85,6 +86,8 @@ class OdradekFields(Message, frozen=True):
     via: str | None = None
     remote_address: str | None = None
     protocol: str | None = None
+    tls_verified: bool | None = None
+    timings: Timings | None = None
     items: int | None = None
     links: int | None = None
     retry_in_ms: int | None = None

@@ -59,7 +59,7 @@ class FetchRequest(Message, frozen=True):
 
     @property
     def ledger_run(self) -> int:
-        """The run under which the frontier keeps it; what its `Fetched` and `Parsed` carry."""
+        """The run under which the frontier keeps it; its `Parsed` carries it."""
         return ledger_run(self.run, self.kind)
 
 
@@ -67,9 +67,15 @@ class Timings(Message, frozen=True):
     """Milliseconds of one fetch; null where the step did not happen."""
 
     dns_ms: float | None = None
+    """Until the name had checked addresses; next to nothing when they were known."""
     connect_ms: float | None = None
+    """Until TCP was connected."""
+    tls_ms: float | None = None
+    """Until the first TLS handshake was over."""
     first_byte_ms: float | None = None
+    """From the beginning to the whole head of the answer."""
     total_ms: float = 0.0
+    """From the beginning to the end, redirects followed on the spot included."""
 
 
 class PageMeta(Message, frozen=True):

@@ -22,6 +22,8 @@ def _object(**fields: Any) -> dict[str, Any]:
     return {"properties": fields}
 
 
+_TIMINGS = _object(**{f"{step}_ms": {"type": "float"} for step in ("dns", "connect", "tls", "first_byte", "total")})
+
 EVENT_MAPPINGS: dict[str, Any] = {
     "dynamic": "true",
     "date_detection": False,
@@ -46,7 +48,8 @@ EVENT_MAPPINGS: dict[str, Any] = {
         "odradek": _object(
             job_id=_KEYWORD, run=_LONG, fingerprint=_KEYWORD, host_key=_KEYWORD, outcome=_KEYWORD,
             protocol=_KEYWORD, via={"type": "keyword", "ignore_above": 2083}, remote_address=_KEYWORD,
-            depth=_LONG, items=_LONG, links=_LONG, retry_in_ms=_LONG, meta={"type": "object", "enabled": False},
+            tls_verified={"type": "boolean"}, timings=_TIMINGS, depth=_LONG, items=_LONG, links=_LONG,
+            retry_in_ms=_LONG, meta={"type": "object", "enabled": False},
             **{"try": _LONG},
         ),
     },
