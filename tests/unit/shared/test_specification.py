@@ -69,7 +69,9 @@ extract:
       tags:   {css: ".tag", many: true}
       note:   {css: ".note", regex: "(\\\\d+)"}
       maker:  {xpath: ".//span", fields: {name: {css: "& > b"}}}
-      stock:  {json: "offers[0].stock", type: integer}
+  - type: offer
+    each: "offers[?stock > `0`]"
+    fields: {stock: {json: stock, type: integer}}
   - {type: structured_data, builtin: structured_data}
 plugins: ["shop.rules:books"]
 meta: {team: a}
