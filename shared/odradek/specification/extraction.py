@@ -1,6 +1,7 @@
 """The rules of `extract`: one page becomes many records, declaratively (design §4)."""
 
 import re
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 import jmespath
@@ -102,11 +103,14 @@ class ExtractRule(Strict):
 
     type: str = Field(min_length=1, max_length=100)
     """Name of the records; unique in a job."""
-    builtin: Literal["structured_data", "article"] | None = None
+    builtin: Literal["structured_data", "article", "links"] | None = None
+    """Records without fields of your own: JSON-LD, microdata and OpenGraph; main text and metadata; every link with
+    its anchor text, `rel` and element."""
     match: Pattern | None = None
     """Only pages whose URL this finds."""
-    each: Annotated[str, AfterValidator(_css)] | None = None
-    """One record for every match; null: one for the page."""
+    each: str | None = None
+    """One record for every match of this CSS selector (of this JMESPath where the fields read JSON); null: one for the
+    page."""
     key: tuple[str, ...] = ()
     """Fields that identify a record; empty: URL and position."""
     locale: Annotated[str, AfterValidator(_locale)] | None = None
@@ -119,7 +123,29 @@ class ExtractRule(Strict):
             raise ValueError(f"the rule {self.type!r} has neither fields nor builtin")
         if self.builtin is not None and (self.fields or self.each is not None or self.key):
             raise ValueError(f"the rule {self.type!r} is builtin: it has no each, key or fields of its own")
+        if len(set(_reads_json(self.fields))) > 1:
+            raise ValueError(f"the rule {self.type!r} mixes json with css or xpath; a page is one or the other")
+        if self.each is not None:
+            self._sound_each(self.each)
         for name in self.key:
             if name not in self.fields:
                 raise ValueError(f"the rule {self.type!r} has the key {name!r}, which is none of its fields")
         return self
+
+    @property
+    def reads_json(self) -> bool:
+        """True for a rule over JSON responses: its fields are JMESPath, and so is `each`."""
+        return any(rule.json_ is not None for rule in self.fields.values())
+
+    def _sound_each(self, each: str) -> None:
+        try:
+            _ = _jmespath(each) if self.reads_json else _css(each)
+        except ValueError as error:
+            raise ValueError(f"each: {error}") from None
+
+
+def _reads_json(fields: dict[str, FieldRule]) -> Iterator[bool]:
+    """For every field, also those inside others."""
+    for rule in fields.values():
+        yield rule.json_ is not None
+        yield from _reads_json(rule.fields or {})

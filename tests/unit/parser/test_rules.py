@@ -1,3 +1,4 @@
+import re
 from typing import Any
 
 import pytest
@@ -174,6 +175,31 @@ def test_json_responses_are_read_by_jmespath() -> None:
     ]  # fmt: skip
 
 
+def test_each_of_a_json_rule_is_a_jmespath_also_with_a_filter() -> None:
+    rule = {"type": "x", "each": "items[?price > `2`] | [*].{id: id}", "fields": {"id": {"json": "id"}}}
+    body = '{"items": [{"id": 1, "price": 1}, {"id": 2, "price": 3}, {"id": 3, "price": 4}]}'
+
+    assert [record.data for record in extracted(body, rule, content_type="application/json")] == [
+        {"id": "2"},
+        {"id": "3"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ({"each": "items[", "fields": {"id": {"json": "id"}}}, "each: 'items[' is not a JMESPath"),
+        ({"each": "li[", "fields": {"id": {"css": "b"}}}, "each: 'li[' is not a CSS selector"),
+        ({"each": "li::text", "fields": {"id": {"css": "b"}}}, "each: 'li::text': ::text"),
+        ({"fields": {"id": {"json": "id"}, "b": {"css": "b"}}}, "mixes json with css or xpath"),
+        ({"fields": {"id": {"json": "id", "fields": {"b": {"css": "b"}}}}}, "mixes json with css or xpath"),
+    ],
+)
+def test_a_rule_that_cannot_work_is_refused_at_submission(rule: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)):
+        extraction({"type": "x", **rule})
+
+
 def test_a_response_that_is_not_the_json_it_says_is_malformed() -> None:
     rule = {"type": "book", "fields": {"id": {"json": "id"}}}
 
@@ -208,11 +234,3 @@ def test_without_extract_a_page_is_one_record_of_what_it_says_of_itself() -> Non
 
 def test_an_empty_extract_means_no_records() -> None:
     assert list(compile_rules(a_spec(extract=[])).records(a_page(CARDS))) == []
-
-
-def test_an_article_is_its_paragraphs_without_the_furniture() -> None:
-    html = "<title>T</title><nav><p>menu</nav>" + "<article><h1>Head</h1><p>One <b>two</b></p><aside><p>ad</aside><li>x"
-
-    [record] = extracted(html, {"type": "a", "builtin": "article"})
-
-    assert record.data == {"title": "Head", "description": None, "language": None, "text": "Head\nOne two\nx"}

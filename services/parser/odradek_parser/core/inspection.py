@@ -1,14 +1,12 @@
 """A page and a job side by side: what each rule finds, with which parser, and why a field is empty. A dry run."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from odradek.contracts import FetchRequest, PageMeta
-from odradek.errors import UserError
-from odradek.specification import JobSpecification
-from odradek.urls import CrawlUrl, identify
+from odradek.contracts import PageMeta
 from odradek_parser.core.parsing import Reader, Reading
-from odradek_parser.core.rules import Page, Record, Rule
+from odradek_parser.core.rules import Extraction, Page, Record, Rule, default_record
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +15,9 @@ class RuleReport:
 
     type: str
     engine: str
-    """`lexbor`, `html5lib`, `json` or `builtin`."""
+    """`lexbor`, `html5lib`, `lxml` (of XML), `json`, `builtin` or `plugin`."""
     silent: str | None
-    """Why it says nothing about this page; null: it speaks."""
+    """Why it says nothing about this page; null: it gave records."""
     records: tuple[Record, ...] = ()
 
     def why_empty(self) -> dict[str, int]:
@@ -56,29 +54,9 @@ class Inspection:
         }
 
 
-def inspect_page(
-    spec: JobSpecification, body: bytes, *, url: str, content_type: str | None, charset: str | None = None, at_ms: int
-) -> Inspection:
-    """Read a page as the parser service would, and keep what it throws away: reasons.
-
-    Raises:
-        UserError: `url` cannot be crawled.
-    """
-    found = identify(url, spec.scope.url_rules)
-    if not isinstance(found, CrawlUrl):
-        raise UserError(f"{url} is not a URL that can be crawled ({found}).")
-    request = FetchRequest(job="dry-run", url=found.url, fp=found.fp, key=found.key)
-    meta = PageMeta(
-        request=request, outcome="fetched", fetched_at_ms=at_ms, status=200, content_type=content_type, charset=charset
-    )
-    reader = Reader(spec)
+def inspect_page(reader: Reader, meta: PageMeta, body: bytes) -> Inspection:
+    """Read a page as the parser service would, and keep what it throws away: reasons."""
     reading, page = reader.look(meta, body)
-    rules = reader.extraction.rules
-    reports = (
-        (RuleReport("page", "builtin", None, tuple(reader.extraction.records(page))),)
-        if rules is None
-        else tuple(_report(rule, page) for rule in rules)
-    )
     text = reading.text
     return Inspection(
         url=reading.url,
@@ -87,13 +65,34 @@ def inspect_page(
         encoding_source=text.source if text is not None else "",
         links=_links(reading),
         noindex=reading.noindex,
-        rules=reports,
+        rules=tuple(_reports(reader.extraction, page)),
     )
 
 
+def _reports(extraction: Extraction, page: Page) -> Iterator[RuleReport]:
+    if extraction.rules is None:
+        yield RuleReport("page", "builtin", None, (Record("page", 0, default_record(page)),))
+    for rule in extraction.rules or ():
+        yield _report(rule, page)
+    for plugin in extraction.plugins:
+        records = tuple(plugin(page))
+        yield RuleReport(
+            records[0].type if records else "", "plugin", None if records else "it yields nothing", records
+        )
+
+
 def _report(rule: Rule, page: Page) -> RuleReport:
-    engine = "builtin" if rule.rule.builtin is not None else "json" if rule.reads_json else rule.engine
-    return RuleReport(rule.type, engine, rule.silent(page), tuple(rule.records(page)))
+    engine = "builtin" if rule.rule.builtin is not None else "json" if rule.reads_json else rule.engine_for(page)
+    silent, records = rule.silent(page), tuple(rule.records(page))
+    if silent is None and not records:
+        silent = _nothing(rule)
+    return RuleReport(rule.type, engine, silent, records)
+
+
+def _nothing(rule: Rule) -> str:
+    if rule.rule.builtin is not None:
+        return f"the page has no {rule.rule.builtin}"
+    return "none of its fields matches" if rule.rule.each is None else f"nothing matches each {rule.rule.each}"
 
 
 def _links(reading: Reading) -> dict[str, Any]:

@@ -7,10 +7,11 @@ from typing import Any, Literal, NamedTuple
 from odradek.urls import join
 from odradek_parser.core.trees import LexborTree, Node
 
-Element = Literal["a", "area", "link", "iframe", "frame", "refresh", "feed", "sitemap"]
+Element = Literal["a", "area", "link", "iframe", "frame", "refresh", "header", "feed", "sitemap"]
 
 _QUERY = "a[href],area[href],link[href],iframe[src],frame[src],meta,base[href],title,h1,html[lang]"
-_LINK_RELATIONS = frozenset(("next", "prev", "canonical", "alternate"))
+LINK_RELATIONS = frozenset(("next", "prev", "canonical", "alternate"))
+"""Relations of `link` elements and headers that lead to pages."""
 _REFRESH = re.compile(r"\s*(\d*)(?:\.\d*)?\s*[;,\s]\s*(?:url\s*=\s*)?[\"']?\s*([^\"'>]*)", re.IGNORECASE)
 _REDIRECTING_S = 30
 """A refresh after a longer time is meant for readers who stay; it is a link like any other."""
@@ -109,7 +110,7 @@ class _Head:
     def _link(self, facts: PageFacts, attributes: dict[str, str | None]) -> None:
         rel, href = (attributes.get("rel") or "").lower(), attributes["href"]
         relations = set(rel.split())
-        if href and relations & _LINK_RELATIONS and "stylesheet" not in relations:
+        if href and relations & LINK_RELATIONS and "stylesheet" not in relations:
             facts.links.append(RawLink(href, "link", rel))
             if self.canonical is None and "canonical" in relations:
                 self.canonical = href
@@ -151,20 +152,3 @@ def refresh_target(content: str) -> tuple[str, int] | None:
     if found is None or not found[2].strip():
         return None
     return found[2].strip(), int(found[1] or 0)
-
-
-def header_directives(value: str | None, product: str) -> frozenset[str]:
-    """Directives of an X-Robots-Tag header that are meant for all robots or for us, lower case.
-
-    A directive after `otherbot:` is meant for that robot, up to the next name.
-    """
-    directives: set[str] = set()
-    ours = True
-    for part in (value or "").lower().split(","):
-        name, colon, rest = part.partition(":")
-        if colon and name.strip() != "unavailable_after" and not name.strip().startswith("max-"):
-            ours = name.strip() in ("*", product)
-            part = rest  # noqa: PLW2901  (what is left of it)
-        if ours:
-            directives.add(part.strip())
-    return frozenset(directives)

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from odradek.contracts import Hop, PageMeta
 from odradek.scope import Scope
 from odradek.specification import JobSpecification
-from odradek.urls import CrawlUrl
+from odradek.urls import CrawlUrl, join
 from odradek_parser.core.charset import Text, decoded
 from odradek_parser.core.documents import Document, kind_of
 from odradek_parser.core.feeds import GZIP, Feed, read_feed, read_text_sitemap, unpacked
+from odradek_parser.core.headers import header_directives, header_links
 from odradek_parser.core.links import Sieve, Sifted
-from odradek_parser.core.page import PageFacts, RawLink, header_directives, read_page, refresh_target
+from odradek_parser.core.page import LINK_RELATIONS, PageFacts, RawLink, read_page, refresh_target
 from odradek_parser.core.rules import Extraction, Page, Record, compile_rules
 from odradek_parser.core.values import Setting
 
@@ -115,6 +116,8 @@ class Reader:
         refresh = refresh_target(meta.headers["refresh"]) if "refresh" in meta.headers else None
         if refresh is not None:
             facts.links.append(RawLink(refresh[0], "refresh"))
+        if "link" in meta.headers:
+            _add_header_links(facts, meta.headers["link"], url)
         return facts
 
     def _follow(
@@ -166,6 +169,17 @@ class Reader:
             feed.links, base_url=reading.url, depth=request.depth, site=request.site, known=known
         )
         reading.targets += [Target(url, request.depth, site=request.site) for url in reading.sifted.forwarded]
+
+
+def _add_header_links(facts: PageFacts, value: str, url: str) -> None:
+    """Links of the `Link` header count as those of `link` elements do; the element's canonical URL goes first."""
+    for link in header_links(value):
+        relations = set(link.rel.split())
+        absolute = join(url, link.target) if relations & LINK_RELATIONS else None
+        if absolute is not None and "stylesheet" not in relations:
+            facts.links.append(RawLink(absolute, "header", link.rel, link.title))
+            if facts.canonical is None and "canonical" in relations:
+                facts.canonical = absolute
 
 
 def _sitemap_of(body: bytes, charset: str | None) -> Feed:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import jmespath
@@ -10,11 +11,11 @@ import msgspec
 from odradek.contracts import PageMeta
 from odradek.patterns import compile_pattern
 from odradek.specification import ExtractRule, FieldRule, JobSpecification
+from odradek_parser.core.builtins import BUILTINS, structured_record
 from odradek_parser.core.documents import Document
 from odradek_parser.core.fields import FieldPlan, Here, compile_fields, read_fields
 from odradek_parser.core.page import PageFacts
 from odradek_parser.core.selectors import Engine, engine_for, selector
-from odradek_parser.core.structured import structured_data
 from odradek_parser.core.trees import Node
 
 MAX_RECORDS = 10_000
@@ -52,7 +53,7 @@ class Rule:
         self.rule = rule
         self.type = rule.type
         self.match = None if rule.match is None else compile_pattern(rule.match)
-        self.reads_json = any(_is_json(each) for each in rule.fields.values())
+        self.reads_json = rule.reads_json
         self.engine: Engine = "lexbor" if _all_fast(rule) else "html5lib"
         self._plans: dict[Engine, _Plan] = {}
         if not self.reads_json:
@@ -69,14 +70,17 @@ class Rule:
             return f"its fields read {'JSON' if self.reads_json else 'HTML or XML'}, and this is {kind}"
         return None
 
+    def engine_for(self, page: Page) -> str:
+        """The parser that reads this page for this rule; XML has one of its own."""
+        return "lxml" if page.document.kind == "xml" else self.engine
+
     def records(self, page: Page) -> Iterator[Record]:
         """The records of a page in document order."""
         if self.silent(page) is not None:
             return
         if self.rule.builtin is not None:
-            data = _BUILTINS[self.rule.builtin](page)
-            if data is not None:
-                yield Record(self.type, 0, data)
+            for position, data in enumerate(islice(BUILTINS[self.rule.builtin](page), MAX_RECORDS)):
+                yield Record(self.type, position, data)
             return
         if self.reads_json:
             yield from self._json_records(page)
@@ -176,59 +180,13 @@ def default_record(page: Page) -> dict[str, Any]:
         "h1": facts.h1,
         "status": page.meta.status,
         "content_type": page.meta.content_type,
-        "structured_data": _structured(page) or {},
+        "structured_data": structured_record(page) or {},
     }
 
 
-def _structured(page: Page) -> dict[str, Any] | None:
-    if page.document.kind != "html":
-        return None
-    return structured_data(page.document.lexbor, page.facts.base_url, page.facts.properties) or None
-
-
-_ARTICLE = ("article", "main", "[role=main]", "#content", ".content", "body")
-_FURNITURE = "nav, header, footer, aside, form, script, style, noscript, iframe, button"
-
-
-def _article(page: Page) -> dict[str, Any] | None:
-    """Title, description, language and main text: of the article or main element with the most text, else the body."""
-    tree = page.document.lexbor
-    for css in _ARTICLE:
-        nodes = tree.all(tree.root, css)
-        if nodes:
-            best = max(nodes, key=lambda node: len(tree.text(node)))
-            text = "\n".join(part for part in _paragraphs(page, best) if part)
-            facts = page.facts
-            return {
-                "title": facts.h1 or facts.title,
-                "description": facts.description,
-                "language": facts.language,
-                "text": text,
-            }
-    return None
-
-
-def _paragraphs(page: Page, node: Node) -> Iterator[str]:
-    tree = page.document.lexbor
-    furniture = {each.mem_id for each in tree.all(node, _FURNITURE)}
-    for each in tree.all(node, "h1, h2, h3, h4, h5, h6, p, li, pre, blockquote, td, dd, dt"):
-        above, inside = each.parent, False
-        while above is not None and above.mem_id != node.mem_id and not inside:
-            inside = above.mem_id in furniture or above.tag in ("p", "li", "blockquote", "td", "dd")
-            above = above.parent
-        if not inside:
-            yield tree.text(each)
-
-
-_BUILTINS: dict[str, Callable[[Page], dict[str, Any] | None]] = {"structured_data": _structured, "article": _article}
-
-
-def _is_json(rule: FieldRule) -> bool:
-    return rule.json_ is not None
-
-
 def _all_fast(rule: ExtractRule) -> bool:
-    selectors = [*_selectors(rule.fields), *([rule.each] if rule.each is not None else [])]
+    each = [] if rule.each is None or rule.reads_json else [rule.each]
+    selectors = [*_selectors(rule.fields), *each]
     return all(engine_for(css) == "lexbor" for css in selectors)
 
 
