@@ -8,7 +8,7 @@ JOB ?=
 ARGS ?=
 STAMP := $(VENV)/.installed
 SERVICES := scheduler fetcher parser indexer api
-SOURCES := shared services tests
+SOURCES := shared services tests compose
 
 .DEFAULT_GOAL := help
 .PHONY: help install fmt check test unit contract component e2e chaos crawl up bench docs lock clean

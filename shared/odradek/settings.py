@@ -11,6 +11,8 @@ from odradek.topics import DEFAULT_PARTITIONS, DEFAULT_PREFIX
 from odradek.units import duration_s, size_bytes
 
 PREFIX = "ODRADEK_"
+OF_COMMANDS = frozenset(("ODRADEK_API_KEY", "ODRADEK_API_URL"))
+"""Variables that only commands read: where the gateway is, and which key it is shown."""
 
 
 def _durations(text: Any) -> Any:
@@ -67,6 +69,8 @@ class Settings(BaseModel):
     """Name of this process among its like; two schedulers on one machine need two."""
     api_keys: Words = ()
     """NAME:SHA-256 of the keys that the gateway accepts, separated by commas."""
+    api_key_file: Path | None = None
+    """File with a key in clear, of `odradek keys init`: accepted without ODRADEK_API_KEYS, and sent by commands."""
     api_host: str = "127.0.0.1"
     """Address the gateway binds; beyond loopback it wants keys."""
     api_port: int = Field(default=8000, ge=0, le=65_535)
@@ -103,6 +107,8 @@ class Settings(BaseModel):
     """Seconds after which a silent member of a consumer group is taken for dead."""
     drain: Annotated[float, BeforeValidator(duration_s)] = 20.0
     """Seconds that a stopping service gives to work in hand."""
+    archive_dir: Path = Path("archive")
+    """Folder below which jobs may keep archives of their pages; buckets are not bound to it."""
     log_events_max: int = Field(default=0, ge=0)
     """Crawl events kept in the search engine, oldest deleted first; 0: the engine's own policy decides."""
 
@@ -116,7 +122,7 @@ class Settings(BaseModel):
         given = {
             name.removeprefix(PREFIX).lower(): value
             for name, value in environ.items()
-            if name.startswith(PREFIX) and value != ""
+            if name.startswith(PREFIX) and name not in OF_COMMANDS and value != ""
         }
         try:
             return cls.model_validate(given)
@@ -132,6 +138,6 @@ class Settings(BaseModel):
         """A topic's full name."""
         return self.topic_prefix + name
 
-    def group(self, service: str) -> str:
-        """A service's consumer group."""
-        return self.topic_prefix + service
+    def group(self, name: str) -> str:
+        """A consumer group's full name."""
+        return self.topic_prefix + name

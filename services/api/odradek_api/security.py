@@ -1,8 +1,6 @@
 """Who may ask: keys where there are keys, and never a web page of a browser."""
 
-import hashlib
 import hmac
-import re
 import time
 from collections.abc import Mapping
 from ipaddress import ip_address
@@ -12,6 +10,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from odradek.errors import UserError
+from odradek.keys import hashed, known_keys
 from odradek.settings import Settings
 from odradek_api.answering import document_response
 from odradek_api.core.limits import Rates
@@ -23,7 +22,6 @@ JSON_TYPES = ("application/json", "application/merge-patch+json")
 OPEN_PATHS = ("/", "/health/live", "/health/ready", "/docs", "/openapi.json")
 CONSOLE = "/console/"
 """Its files are the same for everybody; what they show is asked for with a key."""
-_KEY = re.compile(r"([\w.-]+):([0-9a-f]{64})\Z", re.ASCII)
 
 
 def is_loopback(host: str) -> bool:
@@ -34,31 +32,14 @@ def is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
-def hashed(key: str) -> str:
-    """What is kept of a key; keys are 256 random bits, so a plain hash gives nothing away."""
-    return hashlib.sha256(key.encode()).hexdigest()
-
-
-def known_keys(entries: tuple[str, ...]) -> dict[str, str]:
-    """Names and hashes in ODRADEK_API_KEYS.
-
-    Raises:
-        UserError: an entry is not NAME:SHA-256.
-    """
-    matches = [_KEY.match(entry) for entry in entries]
-    if None in matches:
-        raise UserError("ODRADEK_API_KEYS is wrong: each entry is NAME:SHA-256; odradek keys new NAME prints one.")
-    return {match[1]: match[2] for match in matches if match is not None}
-
-
 def refuse_open_door(settings: Settings) -> None:
     """Keys before opening ports.
 
     Raises:
         UserError: bound beyond loopback without keys, or keys that cannot be read.
     """
-    known_keys(settings.api_keys)
-    if not is_loopback(settings.api_host) and not settings.api_keys and not settings.insecure:
+    known = known_keys(settings)
+    if not is_loopback(settings.api_host) and not known and not settings.insecure:
         raise UserError(
             f"The gateway will not bind {settings.api_host} without API keys; set ODRADEK_API_KEYS, bind 127.0.0.1, "
             "or accept the risk with ODRADEK_INSECURE=1."
@@ -70,7 +51,7 @@ class Door:
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
-        self._keys = known_keys(settings.api_keys)
+        self._keys = known_keys(settings)
         self._loopback = is_loopback(settings.api_host)
         self._rates = Rates(settings.api_rate)
         self._max_body, self._max_seeds = settings.api_max_body, settings.api_max_seeds

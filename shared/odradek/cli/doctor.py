@@ -15,11 +15,14 @@ from odradek.cli.tables import LOCAL, Api, AsJson, print_json, wants_json
 from odradek.errors import InfrastructureAway, UserError
 from odradek.kafka.admin import differences
 from odradek.kafka.client import connection_config
+from odradek.keys import key_to_send
 from odradek.settings import Settings
 from odradek.stores import SearchRefused, connect_search
+from odradek.topics import FRONTIER, GROUPS, ITEMS, PAGES, SCHEDULED
 
 TIMEOUT_S = 3.0
-SERVICES = ("scheduler", "fetcher", "parser", "indexer")
+WORKED_THROUGH = (FRONTIER, SCHEDULED, PAGES, ITEMS)
+"""One topic for each service that is looked for, by the group that reads it."""
 UP = "or start everything on this machine with odradek up"
 
 
@@ -67,7 +70,7 @@ def examine(environ: Mapping[str, str], api: str) -> Iterator[Finding]:
         yield from _services(settings)
     yield _mongodb(settings)
     yield _elasticsearch(settings)
-    yield _gateway(api, environ.get("ODRADEK_API_KEY"))
+    yield _gateway(api, key_to_send(environ))
 
 
 def _settings(settings: Settings) -> Finding:
@@ -105,7 +108,7 @@ def _topics(settings: Settings) -> Finding:
 
 def _services(settings: Settings) -> Iterator[Finding]:
     admin = AdminClient(connection_config(settings))
-    groups = {settings.group(service): service for service in SERVICES}
+    groups = {settings.group(GROUPS[topic]): GROUPS[topic].partition(".")[0] for topic in WORKED_THROUGH}
     for group, future in admin.describe_consumer_groups(list(groups), request_timeout=TIMEOUT_S).items():
         service = groups[group]
         try:

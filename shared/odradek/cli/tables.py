@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from odradek.cli.rest import Rest
+from odradek.keys import key_to_send
 
 Api = Annotated[str, typer.Option("--api", envvar="ODRADEK_API_URL", help="Address of the gateway.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -18,7 +19,7 @@ LOCAL = "http://127.0.0.1:8000"
 
 def rest(api: str) -> Rest:
     """The gateway, with the key of the environment."""
-    return Rest(api, os.environ.get("ODRADEK_API_KEY"))
+    return Rest(api, key_to_send(os.environ))
 
 
 def wants_json(*, as_json: bool) -> bool:

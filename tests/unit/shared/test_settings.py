@@ -14,6 +14,10 @@ def test_variables_of_others_and_empty_ones_are_ignored() -> None:
     assert Settings.read({"PATH": "/bin", "ODRADEK_PARTITIONS": ""}) == Settings()
 
 
+def test_what_only_commands_read_stops_no_service() -> None:
+    assert Settings.read({"ODRADEK_API_KEY": "secret", "ODRADEK_API_URL": "http://127.0.0.1:8000"}) == Settings()
+
+
 def test_what_is_set_is_read() -> None:
     settings = Settings.read(
         {
