@@ -16,6 +16,8 @@ def document_response(path: str, problem: Problem) -> Response:
     request_id, wait_s = REQUEST_ID.get(), problem.members.get("retry_after_s")
     document = problem.document(path) | ({} if request_id is None else {"request_id": request_id})
     headers = {} if wait_s is None else {"Retry-After": str(wait_s)}
+    if request_id is not None:
+        headers["X-Request-Id"] = request_id  # the door has let go of the request when a bug is answered
     content = json.dumps(document, ensure_ascii=False)
     return Response(content.encode(errors="replace"), problem.status, headers, media_type=PROBLEM_TYPE)
 

@@ -7,7 +7,7 @@ between, by a kill or by Kafka being away, is finished by `heal`.
 
 import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -18,6 +18,7 @@ from odradek.settings import Settings
 from odradek.specification import JobSpecification
 from odradek.topics import FRONTIER
 from odradek.urls import fingerprint_ranges
+from odradek_api.core.checks import wrong_in
 from odradek_api.core.problems import Problem, key_used_twice, wrong_fields
 from odradek_api.core.seeds import SeedJudge, Verdicts, of_specification
 from odradek_api.core.standing import Standing, reports_of, state_of
@@ -63,6 +64,7 @@ class Gateway:
         Raises:
             Problem: 422 when a seed cannot be crawled, or the key was used for other seeds; nothing was created then.
         """
+        self._check(spec)
         if idempotency_key is None:
             return await self._new(spec, None, owner)
         async with self._keys.of(f"{owner}\0{idempotency_key}"):
@@ -95,14 +97,15 @@ class Gateway:
             return record
         return await self.records.revise(job, lambda old: msgspec.structs.replace(open_record(old), wanted=wanted))
 
-    async def change(self, job: str, spec: Mapping[str, object]) -> JobRecord:
-        """Give a job another specification (as on the wire), live.
+    async def change(self, job: str, spec: JobSpecification) -> JobRecord:
+        """Give a job another specification, live.
 
         Raises:
-            Problem: 404; 409 when the job is over.
+            Problem: 404; 409 when the job is over; 422 for a secret written out, or a webhook in a private network.
         """
+        self._check(spec)
         return await self.records.revise(
-            job, lambda old: msgspec.structs.replace(open_record(old), spec=dict(spec)), spec=True
+            job, lambda old: msgspec.structs.replace(open_record(old), spec=spec.to_wire()), spec=True
         )
 
     async def retry_failed(self, job: str, reason: str | None) -> JobRecord:
@@ -137,6 +140,11 @@ class Gateway:
             await self.records.tell_again(job)
         for record in self.records.all():
             await self._heal(record)
+
+    def _check(self, spec: JobSpecification) -> None:
+        wrong = wrong_in(spec, allow_private=self._settings.allow_private_networks)
+        if wrong:
+            raise wrong_fields(wrong)
 
     async def _heal(self, record: JobRecord) -> None:
         for left in self._submissions.left(record):

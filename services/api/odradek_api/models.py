@@ -159,6 +159,43 @@ class SeedVerdicts(Shape):
     rejected_total: int
 
 
+class Attempt(Shape):
+    """One try to tell a webhook."""
+
+    at_ms: int
+    duration_ms: float
+    status: int | None
+    """What the receiver answered; null: nothing."""
+    error: str | None
+    """What went wrong; null: it was delivered."""
+
+
+class Delivery(Shape):
+    """A change of state that a webhook is told."""
+
+    id: str
+    """Sent as `webhook-id`, the same in every attempt."""
+    url: str
+    state: JobState
+    """What the job changed to."""
+    run: int
+    status: Literal["pending", "delivered", "given_up"]
+    signed: bool
+    attempts: list[Attempt]
+    """Oldest first, the last 20."""
+    next_at_ms: int | None
+    """When it is tried next; null: never again."""
+    created_at_ms: int
+    body: str
+
+
+class Deliveries(Shape):
+    """What the webhooks of a job were told, newest first."""
+
+    data: list[Delivery]
+    next_cursor: None
+
+
 class Purged(Shape):
     """What a purge did."""
 

@@ -9,11 +9,12 @@ from odradek.settings import Settings
 from odradek_api.gateway import Gateway
 from odradek_api.hosts import Hosts
 from odradek_api.inquiring import Inquiry
+from odradek_api.notifying import Deliveries
 from odradek_api.paces import Paces
 from odradek_api.ports import Results
 from odradek_api.purging import Purge
-from odradek_api.replaying import Replay
 from odradek_api.reparsing import Reparsing
+from odradek_api.replaying import Replay
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +29,7 @@ class Parts:
     inquiry: Inquiry
     replay: Replay
     purge: Purge
+    deliveries: Deliveries
     reparsing: Reparsing
     ready: Callable[[], str | None]
     """Why answers are not yet true; None: they are."""

@@ -1,12 +1,14 @@
 """Composition root of the gateway: views, producer, stores, and uvicorn around the application."""
 
 import asyncio
+import os
 from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import structlog
 import uvicorn
 
-from odradek.contracts import HostReport, JobRecord, Progress, Reached, decode
+from odradek.contracts import HostReport, JobRecord, Progress, Reached, WebhookDelivery, decode
 from odradek.errors import InfrastructureAway, UserError
 from odradek.kafka.ends import Ends
 from odradek.kafka.producer import StageProducer
@@ -14,23 +16,28 @@ from odradek.kafka.view import View
 from odradek.runtime.lifecycle import run_until_stopped
 from odradek.settings import Settings
 from odradek.stores import connect_documents, connect_search
-from odradek.topics import FRONTIER, HOSTS, JOBS, PROGRESS
+from odradek.topics import FRONTIER, HOSTS, JOBS, PROGRESS, WEBHOOKS
 from odradek_api.app import create_app
 from odradek_api.asking import Asker
-from odradek_api.core.standing import parse_progress
+from odradek_api.core.standing import parse_progress, state_of
 from odradek_api.gateway import Gateway
 from odradek_api.hosts import Hosts
 from odradek_api.inquiring import Inquiry
+from odradek_api.lease import Lease
+from odradek_api.notifying import Change, Deliveries, Notifier
 from odradek_api.paces import Paces
 from odradek_api.parts import Parts
+from odradek_api.posting import Poster
 from odradek_api.purging import Pipeline, Purge
 from odradek_api.reading import Reader
-from odradek_api.replaying import Replay
 from odradek_api.reparsing import KafkaPages, Reparsing
+from odradek_api.replaying import Replay
 from odradek_api.security import refuse_open_door
 from odradek_api.tracing import TracedLog
 
 HEAL_EVERY_S = 5.0
+TELL_EVERY_S = 0.25
+WEBHOOKS_GROUP = "webhooks"
 log = structlog.get_logger()
 
 
@@ -54,6 +61,15 @@ class _Service:
         self._reader = Reader(connect_documents(settings), connect_search(settings))
         self._ends = Ends(settings)
         self._gateway = Gateway(settings, self._log, self._jobs, self._progress)
+        self._deliveries = Deliveries()
+        self._webhooks: View[WebhookDelivery] = View(
+            settings, WEBHOOKS, lambda _, value: decode(WebhookDelivery, value)
+        )
+        self._lease = Lease(settings, WEBHOOKS_GROUP)
+        self._post = Poster(os.environ, allow_private=settings.allow_private_networks)
+        self._notifier = Notifier(self._log, self._deliveries, self._gateway.standing, self._post)
+        self._views: tuple[View[Any], ...] = (self._jobs, self._progress, self._hosts, self._webhooks)
+        self._listen()
         self._recovered = asyncio.Event()
 
     async def serve(self, stop: asyncio.Event) -> None:
@@ -69,16 +85,21 @@ class _Service:
             )
         )
         self._asker.start()
-        for view in (self._jobs, self._progress, self._hosts):
+        for view in self._views:
             view.start()
+        self._lease.start()
         healing = asyncio.create_task(self._heal())
+        telling = asyncio.create_task(self._tell())
         serving = asyncio.create_task(server.serve())
-        await asyncio.wait({serving, healing, asyncio.ensure_future(stop.wait())}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(
+            {serving, healing, telling, asyncio.ensure_future(stop.wait())}, return_when=asyncio.FIRST_COMPLETED
+        )
         server.should_exit = True
         try:
             await serving
-            if healing.done():
-                healing.result()
+            for task in (healing, telling):
+                if task.done():
+                    task.result()
         except SystemExit:
             raise UserError(
                 f"The gateway cannot bind {self._settings.api_host}:{self._settings.api_port}; the port is in use. "
@@ -87,6 +108,9 @@ class _Service:
             ) from None
         finally:
             healing.cancel()
+            telling.cancel()
+            await self._notifier.follow()
+            await self._post.close()
             self._close()
 
     def _parts(self) -> Parts:
@@ -101,6 +125,7 @@ class _Service:
             replay=Replay(settings, kafka, self._reader),
             purge=Purge(gateway, self._reader, Pipeline(self._ends)),
             reparsing=Reparsing(gateway, KafkaPages(settings)),
+            deliveries=self._deliveries,
             ready=self._ready,
         )
 
@@ -126,9 +151,39 @@ class _Service:
                 log.warning("healing_waits_for_kafka", error=str(error))
             await asyncio.sleep(HEAL_EVERY_S)
 
+    def _listen(self) -> None:
+        """What comes through the views' threads is news for webhooks."""
+        self._webhooks.on_change(self._deliveries.heard)
+        self._jobs.on_change(lambda job, _: self._notifier.noticed(*self._change(job)))
+        self._progress.on_change(lambda key, _: None if ":" in key else self._notifier.noticed(*self._change(key)))
+
+    def _change(self, job: str) -> Change:
+        record, reached = self._jobs.get(job), self._progress.get(job)
+        if record is None:
+            return job, None, None, 0
+        reached = reached if isinstance(reached, Reached) else None
+        return job, record, state_of(record, reached), record.epoch
+
+    async def _tell(self) -> None:
+        """Deliver webhooks while this gateway holds the lease."""
+        for view in (self._jobs, self._progress, self._webhooks):
+            while not await asyncio.to_thread(view.wait_ready, 1.0):
+                pass
+        while True:
+            try:
+                if self._lease.held:
+                    self._notifier.lead(self._change(job) for job, _ in self._jobs.items())
+                    await self._notifier.step()
+                else:
+                    await self._notifier.follow()
+            except InfrastructureAway as error:
+                log.warning("webhooks_wait_for_kafka", error=str(error))
+            await asyncio.sleep(TELL_EVERY_S)
+
     def _close(self) -> None:
         self._asker.stop()
-        for view in (self._jobs, self._progress, self._hosts):
+        self._lease.stop()
+        for view in self._views:
             view.stop()
         self._reader.close()
         self._ends.close()

@@ -20,11 +20,13 @@ from odradek_api.core.problems import Problem
 from odradek_api.gateway import Gateway
 from odradek_api.hosts import Hosts
 from odradek_api.inquiring import Inquiry
+from odradek_api.notifying import Deliveries
 from odradek_api.paces import Paces
 from odradek_api.parts import Parts
 from odradek_api.purging import Purge
-from odradek_api.replaying import Replay
 from odradek_api.reparsing import Reparsing
+from odradek_api.replaying import Replay
+from odradek_api.tracing import TracedLog
 
 PARTITIONS = 3
 M = TypeVar("M")
@@ -202,7 +204,7 @@ class FakePages:
     stored: bool = True
 
     def bounds(self) -> dict[int, tuple[int, int]]:
-        return {partition: (2, self.ends) for partition in range(3)}
+        return dict.fromkeys(range(3), (2, self.ends))
 
     def left(self, job: str, reparse: Reparse) -> int:
         return self.unread
@@ -226,6 +228,7 @@ class World:
     owners: FakeOwners = field(default_factory=FakeOwners)
     pipeline: FakePipeline = field(default_factory=FakePipeline)
     pages: FakePages = field(default_factory=FakePages)
+    deliveries: Deliveries = field(default_factory=Deliveries)
     unready: str | None = None
 
     def __post_init__(self) -> None:
@@ -235,7 +238,8 @@ class World:
 
     def another_gateway(self, **environ: str) -> Gateway:
         """As after a restart: nothing but what Kafka holds."""
-        return Gateway(Settings.read(self.environ | environ), self.log, self.jobs, self.progress)
+        settings = Settings.read(self.environ | environ)
+        return Gateway(settings, TracedLog(self.log), self.jobs, self.progress)
 
     def parts(self) -> Parts:
         return Parts(
@@ -248,6 +252,7 @@ class World:
             replay=Replay(self.settings, self.log, self.store),
             purge=Purge(self.gateway, self.store, self.pipeline, patience_s=0.0),
             reparsing=Reparsing(self.gateway, self.pages, settle_s=0.0),
+            deliveries=self.deliveries,
             ready=lambda: self.unready,
         )
 

@@ -7,9 +7,11 @@ import pytest
 from structlog.testing import capture_logs
 from tests.component.api.fakes import World
 
-from odradek.contracts import JobRecord
+from odradek.contracts import Discovered, JobRecord
 from odradek.errors import UserError
 from odradek.settings import Settings
+from odradek.topics import FRONTIER, JOBS
+from odradek_api.core.limits import Rates
 from odradek_api.security import refuse_open_door
 
 KEY = "correct-horse"
@@ -147,3 +149,82 @@ def test_beyond_loopback_the_gateway_wants_keys() -> None:
 def test_a_key_that_is_not_a_hash_is_refused_at_start(entry: str) -> None:
     with pytest.raises(UserError, match="ODRADEK_API_KEYS"):
         refuse_open_door(Settings.read({"ODRADEK_API_KEYS": entry}))
+
+
+async def test_a_request_id_is_in_the_answer_in_problems_and_on_every_message_that_the_request_caused() -> None:
+    world = World()
+    async with world.client(**{"x-request-id": "abc-1"}) as client:
+        submitted = await client.post("/v1/jobs", json={"seeds": ["https://a.example/"]})
+        refused = await client.get("/v1/jobs/nobody")
+
+    assert submitted.headers["x-request-id"] == refused.headers["x-request-id"] == "abc-1"
+    assert refused.json()["request_id"] == "abc-1"
+    assert {send.topic for send in world.log.sent} == {JOBS, FRONTIER}
+    assert [send.headers for send in world.log.sent] == [(("request-id", b"abc-1"),)] * len(world.log.sent)
+
+
+async def test_a_bug_has_the_id_of_its_request_too() -> None:
+    world = World()
+    world.store.items["broken"] = {}
+    world.jobs.values["j"] = JobRecord(job="j", spec={})
+    with capture_logs():
+        async with world.client(**{"x-request-id": "abc-1"}) as client:
+            answer = await client.get("/v1/jobs/j/items")
+
+    assert (answer.headers["x-request-id"], answer.json()["request_id"]) == ("abc-1", "abc-1")
+    assert "abc-1" in answer.json()["detail"]
+
+
+async def test_a_key_that_asks_too_often_is_told_when_to_come_back() -> None:
+    async with World(KEYS | {"ODRADEK_API_RATE": "2"}).client(**{"x-api-key": KEY}) as client:
+        answers = [await client.get("/v1/jobs") for _ in range(6)]
+
+    assert [answer.status_code for answer in answers][:4] == [200] * 4
+    assert same(answers[-1], 429, "Too many requests")
+    assert int(answers[-1].headers["retry-after"]) >= 1
+
+
+async def test_without_keys_nobody_is_counted() -> None:
+    async with World({"ODRADEK_API_RATE": "1"}).client() as client:
+        assert {(await client.get("/v1/jobs")).status_code for _ in range(5)} == {200}
+
+
+def test_a_bucket_fills_as_time_goes_by() -> None:
+    rates = Rates(per_s=2.0)
+    burst = [rates.wait_s("a", 0.0) for _ in range(5)]
+
+    assert burst == [0.0, 0.0, 0.0, 0.0, 0.5]
+    assert rates.wait_s("b", 0.0) == 0.0
+    assert (rates.wait_s("a", 0.5), rates.wait_s("a", 0.5)) == (0.0, 0.5)
+    assert [rates.wait_s("a", 1000.0) for _ in range(5)] == burst
+
+
+async def test_a_body_above_the_limit_is_refused_whether_it_says_its_size_or_not() -> None:
+    async def pieces() -> Any:
+        yield b'["' + b"a" * 600
+        yield b"a" * 600 + b'"]'
+
+    headers = {"content-type": "application/json"}
+    async with World({"ODRADEK_API_MAX_BODY": "1KB"}).client() as client:
+        announced = await client.post("/v1/jobs", content=b'["' + b"a" * 1200 + b'"]', headers=headers)
+        silent = await client.post("/v1/jobs", content=pieces(), headers=headers)
+
+    assert same(announced, 413, "Too large")
+    assert same(silent, 413, "Too large")
+
+
+async def test_a_stream_of_seeds_has_a_limit_of_its_own_and_what_came_before_it_is_taken() -> None:
+    world = World({"ODRADEK_API_MAX_BODY": "1KB", "ODRADEK_API_MAX_SEEDS": "100KB"})
+    world.jobs.values["j"] = JobRecord(job="j", spec={})
+    line = b"https://a.example/%06d\n"
+
+    async def pieces() -> Any:
+        for start in range(0, 10_000, 1000):
+            yield b"".join(line % number for number in range(start, start + 1000))
+
+    async with world.client() as client:
+        answer = await client.post("/v1/jobs/j/seeds", content=pieces(), headers={"content-type": "text/plain"})
+
+    assert same(answer, 413, "Too large")
+    assert len(world.log.facts(Discovered)) == 4000
+    assert world.gateway.records.get("j").seeding == ()

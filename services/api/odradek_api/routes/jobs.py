@@ -104,7 +104,7 @@ async def change(request: Request, job: JobId) -> dict[str, Any]:
     given = parts(request)
     record = given.gateway.records.get(job)
     wanted = specification(changed_specification(record.spec, await json_body(request)))
-    return shown(given, await given.gateway.change(job, wanted.to_wire()))
+    return shown(given, await given.gateway.change(job, wanted))
 
 
 @router.delete("/{job}", response_model=models.Purged, responses=errors(404) | {202: {"model": models.Purged}})
