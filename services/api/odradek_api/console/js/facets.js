@@ -1,0 +1,42 @@
+/** Counts of events: lists that narrow down, and bars over time. */
+
+import { el } from "./elements.js";
+import { binned } from "./scales.js";
+import { count, counted, moment, shortCount } from "./words.js";
+
+const LISTS = [["outcome", "Outcome"], ["reason", "Reason"], ["status", "HTTP status"], ["host", "Host"], ["action", "What happened"]];
+const MOST_BARS = 60;
+
+/** A list for each facet; choosing a value narrows, choosing it again widens. */
+export function facetLists(found, chosen, go) {
+  return LISTS.filter(([name]) => (found[name] ?? []).length > 0).map(([name, label]) =>
+    el("section", {}, el("h3", {}, label), el("ul", {}, found[name].map(({ value, count: number }) => facet(name, value, number, chosen, go)))));
+}
+
+function facet(name, value, number, chosen, go) {
+  const on = String(chosen[name] ?? "") === String(value);
+  return el("li", {}, el("button", {
+    class: "facet", type: "button", "aria-pressed": String(on), title: `${value}: ${counted(number, "event")}`,
+    onclick: () => go({ [name]: on ? null : value }),
+  }, el("span", { class: "mono value" }, String(value)), el("span", { class: "number soft" }, shortCount(number))));
+}
+
+/** Events over time; a bar narrows to its span. */
+export function histogram(moments, go) {
+  const bins = binned((moments ?? []).map(({ at, count: number }) => ({ at: typeof at === "number" ? at : Date.parse(at), count: number })), MOST_BARS);
+  if (bins.length < 2) return el("div");
+  const most = Math.max(...bins.map((each) => each.count));
+  const now = Date.now();
+  const bars = bins.map((bin) => {
+    const words = `${moment(bin.from, now)} to ${moment(bin.to, now)}: ${counted(bin.count, "event")}`;
+    const bar = el("button", {
+      type: "button", class: "bar-button", "aria-label": words, title: words, disabled: bin.count === 0,
+      onclick: () => go({ since: new Date(bin.from).toISOString(), until: new Date(bin.to).toISOString() }),
+    }, el("span", { class: "bar" }));
+    bar.firstChild.style.blockSize = bin.count === 0 ? "0" : `${Math.max(4, (bin.count / most) * 100)}%`;
+    return bar;
+  });
+  return el("div", { class: "histogram", role: "group", "aria-label": "Events over time; choose a bar to narrow down" },
+    el("div", { class: "bars-row" }, bars),
+    el("div", { class: "row small soft" }, el("span", {}, moment(bins[0].from, now)), el("span", { class: "grow" }), el("span", {}, `at most ${count(most)} in a bar`), el("span", { class: "grow" }), el("span", {}, moment(bins.at(-1).to, now))));
+}

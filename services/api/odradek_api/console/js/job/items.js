@@ -1,0 +1,80 @@
+/** The records of a job, page by page, and all of them as a file. */
+
+import { el, icon, outward } from "../elements.js";
+import { empty } from "../parts.js";
+import { PagedList, table } from "../tables.js";
+import { get } from "../gateway.js";
+import { doing } from "../dialogs.js";
+import { link, path } from "../routing.js";
+import { download } from "../downloads.js";
+
+const PER_PAGE = 50;
+const FORMATS = [["jsonl", "JSON lines"], ["csv", "CSV"], ["parquet", "Parquet"]];
+const MOST_COLUMNS = 6;
+const LONGEST = 160;
+
+export function items({ root, id, query, signal }) {
+  const type = el("input", {
+    type: "search", placeholder: "Type of the items", "aria-label": "Only items of this type", value: query.type ?? "",
+    onchange: () => {
+      location.hash = link(["jobs", id, "items"], { type: type.value.trim() });
+    },
+  });
+  const buttons = FORMATS.map(([format, words]) => {
+    const button = el("button", {
+      "aria-label": `Export as ${words}`,
+      onclick: () => doing(button, () => download(path`/v1/jobs/${id}/export` + `?format=${format}`, `${id}.${format}`)),
+    }, icon("download"), words);
+    return button;
+  });
+  const list = new PagedList({
+    what: "items",
+    signal,
+    read: (cursor) => get(path`/v1/jobs/${id}/items`, { query: { type: query.type, cursor, limit: PER_PAGE }, signal }),
+    show: ({ data }) => (data.length === 0 ? nothing(query.type) : itemTable(data)),
+  });
+  root.append(el("div", { class: "toolbar" }, type, el("span", { class: "grow" }), el("span", { class: "soft small" }, "Export everything as"), ...buttons), list.element);
+  list.load();
+}
+
+function nothing(type) {
+  return type
+    ? empty("No such item", `The job has no item of the type ${type} on this page.`)
+    : empty("No items yet", "Each record that a rule extracts appears here a moment after its page was parsed. A job without rules keeps one record for every page.");
+}
+
+/** The fields that these items have, as columns; the whole item when its row is opened. */
+function itemTable(data) {
+  const names = [...new Set(data.flatMap((each) => Object.keys(each.data ?? {})))];
+  const shown = names.slice(0, MOST_COLUMNS);
+  const columns = [
+    { name: "", cell: (item) => opening(item) },
+    ...shown.map((name) => ({ name, cell: (item) => value(item.data?.[name]) })),
+    { name: "Type", cell: (item) => el("span", { class: "mono soft" }, item.type) },
+    { name: "Page", cell: (item) => outward(item.url) },
+  ];
+  const made = table("Items", columns, data);
+  made.classList.add("items");
+  return made;
+}
+
+function opening(item) {
+  const button = el("button", {
+    class: "quiet", "aria-expanded": "false", "aria-label": "Show the whole item",
+    onclick: () => {
+      const open = button.getAttribute("aria-expanded") === "true";
+      button.setAttribute("aria-expanded", String(!open));
+      button.textContent = open ? "Show" : "Hide";
+      const row = button.closest("tr");
+      if (open) row.nextElementSibling.remove();
+      else row.after(el("tr", { class: "whole" }, el("td", { colspan: row.children.length }, el("pre", {}, JSON.stringify(item, null, 2)))));
+    },
+  }, "Show");
+  return button;
+}
+
+function value(found) {
+  if (found === null || found === undefined) return el("span", { class: "soft" }, "–");
+  const text = typeof found === "object" ? JSON.stringify(found) : String(found);
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)} …` : text;
+}
