@@ -33,9 +33,13 @@ class Outbox:
         if dispatched.requests:
             self.send(self._requests(dispatched.requests))
         if dispatched.facts:
-            self.send(_batches(dispatched.facts))
+            self.tell(dispatched.facts)
         if dispatched.events:
             self.send(self._events(dispatched.events))
+
+    def tell(self, facts: Sequence[ToPartition]) -> None:
+        """Facts for frontier partitions."""
+        self.send(_batches(facts))
 
     async def flush(self) -> None:
         """Wait until everything sent before is acknowledged."""

@@ -85,6 +85,9 @@ class Ownership:
             self._outbox.send([_gap(owned, record)])
         writes = owned.core.fold(self._batch(record), record.offset)
         self._tables.apply(record.partition, writes, self._outbox.producer)
+        if owned.core.told:
+            self._outbox.tell(owned.core.told)
+            owned.core.told.clear()
         for listener in self._listeners:
             listener()
 

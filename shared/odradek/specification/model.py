@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 from odradek.specification.extraction import ExtractRule
 from odradek.specification.fetch import Fetch
 from odradek.specification.parts import Domain, Patterns, Strict, WebUrl
+from odradek.specification.traps import TrapRules, Traps
 from odradek.specification.webhook import Webhook
 from odradek.units import Duration, Expiry
 from odradek.urls import CrawlUrl, UrlRules, identify
@@ -18,6 +19,9 @@ _CRON = re.compile(
     r"\s*(@(yearly|annually|monthly|weekly|daily|hourly)|[\d*/,A-Za-z?L#W-]+(\s+[\d*/,A-Za-z?L#W-]+){4})\s*\Z"
 )
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):[0-5]\d\Z")
+_COLLECTION = re.compile(r"[a-z][a-z0-9_-]{0,62}\Z")
+_TAKEN = ("dead_letters", "system")
+"""Of other documents, or of MongoDB itself."""
 _PLUGIN = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*\Z")
 
 
@@ -109,6 +113,22 @@ class Schedule(Strict):
         return self
 
 
+def _collection(text: str) -> str:
+    if not _COLLECTION.match(text) or text in _TAKEN:
+        raise ValueError(
+            f"{text!r} cannot name a collection; take lower-case letters, digits, _ and -, beginning with a letter, "
+            f"at most 63 of them, and not {' or '.join(_TAKEN)}"
+        )
+    return text
+
+
+class StoredItems(Strict):
+    """Where items are stored."""
+
+    collection: Annotated[str, AfterValidator(_collection)] = "items"
+    """Of MongoDB; several jobs may share one."""
+
+
 class Archive(Strict):
     """Where pages are kept."""
 
@@ -129,6 +149,7 @@ class JobSpecification(Strict):
     """Null: the first seed's host."""
     seeds: tuple[Seed, ...] = ()
     scope: ScopeRules = ScopeRules()
+    traps: TrapRules = Traps()
     strategy: Literal["breadth_first", "depth_first"] = "breadth_first"
     priority: int = Field(default=50, ge=0, le=100)
     """Higher first."""
@@ -145,6 +166,7 @@ class JobSpecification(Strict):
     webhooks: tuple[Webhook, ...] = ()
     """Told of every change of the job's state; a URL, or {url, secret, states}."""
     archive: Archive | None = None
+    items: StoredItems = StoredItems()
 
     @model_validator(mode="before")
     @classmethod

@@ -55,6 +55,9 @@ class Crawl:
         writes = self.core.fold(Batch(facts=facts), self.offset)
         self.offset += 1
         self.tables.write(writes)
+        told, self.core.told = self.core.told, []
+        if told:
+            self.fold(*(fact for _, fact in told))
         return writes
 
     def dispatch(self, credit: int = 1000) -> list[FetchRequest]:

@@ -12,11 +12,13 @@ from odradek.contracts import (
     Links,
     Merged,
     Parsed,
+    PatternReleased,
     PermitsReported,
     Reserve,
     RetryAsked,
     RobotsFetched,
     RunDue,
+    SitemapsListed,
     SkipRest,
     Ticked,
 )
@@ -220,6 +222,8 @@ def test_every_kind_of_fact_is_folded() -> None:
         HostChanged(key="a.example"), RetryAsked(job="j", epoch=1), Reserve(job="j", fps=("x",)),
         PermitsReported(job="j", partition=0, offset=0, kept=0, returned=0, wanted=0), Grant(job="j", granted=1),
         SkipRest(job="j"), Merged(job="j", key="a.example", sources=()), RunDue(job="j", run=2), Ticked(at_ms=1),
+            PatternReleased(job="j", key="a.example", pattern="a.example/{n}"),
+            SitemapsListed(job="j", key="a.example", origin="https://a.example"),
     )  # fmt: skip
     assert {type(fact) for fact in facts} == set(Fact.__args__)
     core = Partition(0, 1, MemoryTables(), Limits())
@@ -227,13 +231,13 @@ def test_every_kind_of_fact_is_folded() -> None:
     assert core.position == 1
 
 
-def test_writes_are_one_for_each_url_page_host_and_job() -> None:
+def test_writes_are_one_for_each_url_page_host_job_and_pattern() -> None:
     crawl = Crawl()
     crawl.fold(a_job(), *(a_link(str(number)) for number in range(20)))
     facts = [fact for number in range(20) for fact in (Fetched(job="j", fp=str(number), key="a.example"),)]
     writes = crawl.fold(*facts, *(an_outcome(str(number)) for number in range(20)), a_link("new"))
     assert sorted({write.table for write in writes}) == ["backlog", "hosts", "ledger", "seen"]
-    assert len(writes) == 20 + 1 + 1 + 1 + 1
+    assert len(writes) == 20 + 1 + 1 + 1 + 1 + 1
 
 
 def test_seen_is_keyed_by_job_run_and_fingerprint() -> None:

@@ -41,6 +41,7 @@ class Cache:
         self._hosts: dict[str, Host] = {}
         self._robots: dict[tuple[str, str], Robots] = {}
         self._shares: dict[tuple[str, str], HostShare] = {}
+        self._values: dict[bytes, Any] = {}
 
     def load(self) -> None:
         """Jobs and budgets from the tables."""
@@ -78,6 +79,13 @@ class Cache:
             found = self._shares[run, key] = self._read("ledger", share_key(run, key), HostShare)
         return found
 
+    def value(self, kind: type[V], key: bytes) -> V:
+        """Another small value of `ledger`, by its key; an empty one where there is none yet."""
+        found: V | None = self._values.get(key)
+        if found is None:
+            found = self._values[key] = self._read("ledger", key, kind)
+        return found
+
     def robots(self, key: str, origin: str) -> Robots:
         """What is known of an origin's robots.txt; one of offset -1 where nothing is."""
         found = self._robots.get((key, origin))
@@ -90,6 +98,7 @@ class Cache:
         _halve(self._ledgers, _LIMIT)
         _halve(self._hosts, _LIMIT)
         _halve(self._shares, _LIMIT)
+        _halve(self._values, _LIMIT)
         _halve(self._robots, _ROBOTS_LIMIT)
 
     def _read(self, table: TableName, key: bytes, kind: type[V]) -> V:

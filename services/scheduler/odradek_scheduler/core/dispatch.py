@@ -4,15 +4,17 @@ from enum import Enum
 from heapq import heappop, heappush
 from typing import Final
 
-from odradek.contracts import Fact, FetchRequest, LogEvent, Outcome, Parsed, Reserve
+from odradek.contracts import Fact, FetchRequest, LogEvent, Outcome, Parsed, Reserve, SitemapsListed
 from odradek_scheduler.core.hosts import Agenda, ahead
 from odradek_scheduler.core.memory import Memory
 from odradek_scheduler.core.queues import Flight, HostQueue, Queue, Stage
 from odradek_scheduler.core.requests import dispatch_outcome, outcome_event, page_request, robots_request
 from odradek_scheduler.core.robots import RobotsCache, origin_of
+from odradek_scheduler.core.sitemaps import MOST_LISTED, Listing, listing_key
 from odradek_scheduler.core.state import split_run_id
 from odradek_scheduler.core.tables import Tables
 from odradek_scheduler.core.terms import Terms
+from odradek_scheduler.core.trapping import TrapJudge
 from odradek_scheduler.core.visits import Drawn, Visits
 
 OWN_FACT_LEASE_MS: Final = 30_000
@@ -30,8 +32,14 @@ class Verdict(Enum):
     """Its origin's robots.txt comes first."""
     WAIT = 3
     """Not now; its page knows when."""
+    LIST = 5
+    """Its origin's sitemaps are handed over first."""
     ENDED = 4
     """It is skipped or fails without a fetch."""
+
+
+_FIRST: Final = (Verdict.ASK, Verdict.LIST)
+"""Something has to come before the URL."""
 
 
 class Dispatcher:
@@ -42,6 +50,7 @@ class Dispatcher:
         self.agenda = Agenda(memory)
         self._visits = Visits(memory, tables)
         self.robots = RobotsCache()
+        self.traps = TrapJudge(memory.cache)
         self._turn = 0
         self.requests: list[FetchRequest] = []
         self.facts: list[Fact] = []
@@ -76,7 +85,7 @@ class Dispatcher:
             return
         self._turn += 1
         queue.turn = self._turn
-        terms = self._memory.terms(queue.job)
+        terms = self._memory.terms_of(queue)
         if terms.limited and not self._propose(queue, terms, now_ms):
             return
         if not self._send_held(queue, terms, now_ms) and not terms.limited:
@@ -107,9 +116,10 @@ class Dispatcher:
             if verdict is Verdict.GO and self._room(queue, fp):
                 self._reserve(flight, now_ms)
             elif verdict is not Verdict.ENDED:
-                heappush(queue.permitted, (due_ms if verdict is Verdict.ASK else now_ms + HELD_AGAIN_MS, fp))
+                heappush(queue.permitted, (due_ms if verdict in _FIRST else now_ms + HELD_AGAIN_MS, fp))
             if verdict is Verdict.ASK:
                 self._ask(queue, terms, drawn, now_ms)
+            if verdict in _FIRST:
                 return True
         return False
 
@@ -123,7 +133,7 @@ class Dispatcher:
             if verdict is Verdict.GO:
                 self._prepare(queue, drawn, now_ms)
             elif not self._goes_on(queue, terms, drawn, verdict, now_ms):
-                return verdict is not Verdict.ASK
+                return verdict not in _FIRST
         return True
 
     def _prepare(self, queue: Queue, drawn: Drawn, now_ms: int) -> None:
@@ -152,8 +162,9 @@ class Dispatcher:
 
     def _goes_on(self, queue: Queue, terms: Terms, drawn: Drawn, verdict: Verdict, now_ms: int) -> bool:
         """After a URL that is not sent: True when the queue's next may be looked at."""
-        if verdict is Verdict.ASK:
+        if verdict in _FIRST:
             self._visits.put_back(drawn)
+        if verdict is Verdict.ASK:
             self._ask(queue, terms, drawn, now_ms)
         return verdict in (Verdict.WAIT, Verdict.ENDED) and len(self.facts) < _SKIPS_A_CALL
 
@@ -163,6 +174,9 @@ class Dispatcher:
         host = self._memory.cache.host(queue.host.key)
         if host.blocked:
             return self._end(queue, drawn, ("skipped", "host_blocked"), "The host is blocked.", now_ms)
+        why = self.traps.verdict(queue.run, drawn.seen, terms, now_ms)
+        if why is not None:
+            return self._end(queue, drawn, ("skipped", "trap"), why, now_ms)
         if terms.respect_robots:
             verdict = self._judge_robots(queue, terms, drawn, now_ms)
             if verdict is not Verdict.GO:
@@ -187,6 +201,8 @@ class Dispatcher:
             if drawn.page is not None:
                 drawn.page.due_again(robots.expires_at_ms)
             return Verdict.WAIT
+        if terms.sitemaps and self._list(queue, drawn, self.robots.sitemaps(origin, robots), now_ms):
+            return Verdict.LIST
         delay_ms = self.robots.delay_ms(origin, robots, terms.agent)
         if delay_ms:
             host.crawl_delays_ms[origin] = delay_ms
@@ -194,6 +210,20 @@ class Dispatcher:
             why = f"{origin}/robots.txt forbids it: {verdict.rule or 'no line could be named'}."
             return self._end(queue, drawn, ("skipped", "robots"), why, now_ms)
         return Verdict.GO
+
+    def _list(self, queue: Queue, drawn: Drawn, sitemaps: list[str], now_ms: int) -> bool:
+        """Hand the origin's sitemaps to the job, once; True when the queue has to wait until that has been folded."""
+        if not sitemaps:
+            return False
+        (job, number), key, origin = split_run_id(queue.run), queue.host.key, origin_of(drawn.seen.url)
+        if self._memory.cache.value(Listing, listing_key(queue.run, key, origin)).offset >= 0:
+            return False
+        queue.listing_ms = now_ms + OWN_FACT_LEASE_MS
+        listed = tuple(dict.fromkeys(sitemaps))[:MOST_LISTED]
+        self.facts.append(
+            SitemapsListed(job=job, run=number, key=key, origin=origin, sitemaps=listed, site=drawn.seen.site)
+        )
+        return True
 
     def _end(self, queue: Queue, drawn: Drawn, end: tuple[Outcome, str], why: str, now_ms: int) -> Verdict:
         """Send its outcome through the own log."""

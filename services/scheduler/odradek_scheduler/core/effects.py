@@ -1,6 +1,16 @@
 """What a folded batch means for the memory, which is rebuilt from the tables at every take-over and never written."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from odradek.contracts import Fact
+
+
+class ToPartition(NamedTuple):
+    """A fact for a frontier partition."""
+
+    partition: int
+    fact: Fact
 
 
 @dataclass(slots=True)
@@ -22,6 +32,10 @@ class Effects:
     """Host and origin of robots.txt answers."""
     reserved: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     """Run and fingerprints of consumed reservations."""
+    listed: list[tuple[str, str]] = field(default_factory=list)
+    """Run and host of origins whose sitemaps were handed to the run."""
+    told: list[ToPartition] = field(default_factory=list)
+    """Facts that follow from this batch; they leave before it is committed."""
     closed: list[str] = field(default_factory=list)
     """Runs whose open URLs are skipped from now on."""
     hosts: list[str] = field(default_factory=list)

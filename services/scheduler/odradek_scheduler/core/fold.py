@@ -5,7 +5,7 @@ changed iff the batch is newer than the offset they carry (`counts`), and are wr
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from odradek.contracts import (
     CLOSED,
@@ -17,23 +17,25 @@ from odradek.contracts import (
     JobChanged,
     Merged,
     Parsed,
+    PatternReleased,
     PermitsReported,
     Reserve,
     RetryAsked,
     RobotsFetched,
     RunDue,
+    SitemapsListed,
     SkipRest,
     Ticked,
+    ledger_run,
 )
 from odradek.urls import partition_of
-from odradek_scheduler.core import budget, politeness, robots
+from odradek_scheduler.core import budget, politeness, quarantine, reopening, robots, sitemaps
 from odradek_scheduler.core import ledger as ledgers
 from odradek_scheduler.core.cache import Cache
 from odradek_scheduler.core.effects import Effects
 from odradek_scheduler.core.state import (
     ACCEPTED,
     PENDING,
-    REOPENED,
     RETRY,
     Seen,
     Step,
@@ -44,8 +46,6 @@ from odradek_scheduler.core.state import (
 )
 from odradek_scheduler.core.tables import Tables, Write
 from odradek_scheduler.core.touched import Touched
-
-_FAILED: Final = b'"failed"'
 
 
 class Fold:
@@ -97,7 +97,7 @@ class Fold:
         if seen is None:
             seen = Seen(
                 self._offset, fact.url, fact.key, fact.depth, fact.priority, fact.seed, [],
-                fact.via, fact.site, fact.chain, fact.meta,
+                fact.via, fact.site, fact.chain, fact.meta, fact.lastmod,
             )  # fmt: skip
         seen.record(Step(self._offset, index, ACCEPTED))
         self._touched.change(key, seen)
@@ -130,6 +130,7 @@ class Fold:
                 ledgers.count_outcome(ledger, fact)
             if ledger.host_limits and ledger.host_limits[0][0] < self._offset:
                 self._share_ended(run, seen.key, fact)
+            quarantine.outcome_seen(self._touched, run, seen, fact)
         self._touched.change(key, seen)
 
     def _is_current(self, fact: Parsed, seen: Seen, index: int) -> bool:
@@ -147,23 +148,15 @@ class Fold:
                 share.holders.remove(fact.fp)
 
     def _retry_asked(self, fact: RetryAsked, index: int) -> None:
-        job, job_counts = self._touched.job(fact.job)
-        if job_counts:
-            job.epoch = max(job.epoch, fact.epoch)
+        reopening.retried(self._touched, fact, (self._offset, index))
+
+    def _pattern_released(self, fact: PatternReleased, index: int) -> None:
+        reopening.released(self._touched, fact, (self._offset, index))
+
+    def _sitemaps_listed(self, fact: SitemapsListed, index: int) -> None:  # noqa: ARG002
         run = run_id(fact.job, fact.run)
-        ledger, counts = self._touched.ledger(run)
-        if ledgers.closed_before(ledger, self._offset):
-            return
-        prefix = seen_key(run, "")
-        for key, seen in self._touched.seen_with(prefix, (fact.first.encode(), fact.end.encode()), _FAILED):
-            now = standing(seen.steps, (self._offset, index))
-            if now.state != "failed" or (fact.reason is not None and now.reason != fact.reason):
-                continue
-            seen.record(Step(self._offset, index, REOPENED))
-            self._touched.change(key, seen)
-            self._touched.open(run, key[len(prefix) :].decode(), seen)
-            if counts:
-                ledgers.count_reopened(ledger, now.reason)
+        self.effects.told += sitemaps.listed(self._touched, run, fact, self._partitions)
+        self.effects.listed.append((run, fact.key))
 
     def _merged(self, fact: Merged, index: int) -> None:  # noqa: ARG002  (every handler takes the index)
         self._touched.merge((run_id(fact.job, fact.run), fact.key, fact.priority), fact.sources)
@@ -174,7 +167,7 @@ class Fold:
         host, counts = self._touched.host(fact.key)
         if counts:
             politeness.answer_heard(host, fact)
-        run = run_id(fact.job, fact.run)
+        run = run_id(fact.job, ledger_run(fact.run, fact.kind))
         self.effects.fetched.append((run, fact.fp, fact.attempt, fact.key, fact.sent_at_ms))
 
     def _robots_fetched(self, fact: RobotsFetched, index: int) -> None:  # noqa: ARG002
@@ -204,7 +197,7 @@ class Fold:
         if fact.spec is not None:
             self._limit(run, fact.spec, fact.version)
         if fact.wanted in CLOSED:
-            self._closing.setdefault(run, fact.wanted)
+            self._close(run, fact.wanted)
 
     def _limit(self, run: str, spec: dict[str, Any], version: int) -> None:
         """Limits that the fold itself must know: from this offset on."""
@@ -229,7 +222,7 @@ class Fold:
         self._touched.ledger(run)
         self._limit(run, job.spec, job.version)
         if fact.run > 1:
-            self._closing.setdefault(run_id(fact.job, fact.run - 1), "expired")
+            self._close(run_id(fact.job, fact.run - 1), "expired")
 
     def _reserve(self, fact: Reserve, index: int) -> None:
         """Permits of the job and of the host are two values, so each is decided on its own."""
@@ -266,7 +259,12 @@ class Fold:
                 budget.report_heard(home, fact)
 
     def _skip_rest(self, fact: SkipRest, index: int) -> None:  # noqa: ARG002
-        self._closing.setdefault(run_id(fact.job, fact.run), "budget_pages")
+        self._close(run_id(fact.job, fact.run), "budget_pages")
+
+    def _close(self, run: str, reason: str) -> None:
+        """At the end of the batch; the run's sitemaps too."""
+        self._closing.setdefault(run, reason)
+        self._closing.setdefault(sitemaps.sitemap_run(run), reason)
 
     def _ticked(self, fact: Ticked, index: int) -> None:
         """Only an occasion to write the tombstones found since the last batch."""
@@ -289,4 +287,6 @@ class Fold:
         Merged: _merged,
         RunDue: _run_due,
         Ticked: _ticked,
+        PatternReleased: _pattern_released,
+        SitemapsListed: _sitemaps_listed,
     }

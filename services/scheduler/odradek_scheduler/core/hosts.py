@@ -92,9 +92,14 @@ class Agenda:
 
     def queue_due_ms(self, queue: Queue) -> int | None:
         """When there is something to do for a queue, its host allowing; None: not before something happens."""
-        terms = self._memory.terms(queue.job)
+        terms = self._memory.terms_of(queue)
         if not terms.active or not queue.run.endswith(f"\0{terms.run}"):
             return None
+        due_ms = self._open_due_ms(queue, terms)
+        return due_ms if due_ms is None or not queue.listing_ms else max(due_ms, queue.listing_ms)
+
+    @staticmethod
+    def _open_due_ms(queue: Queue, terms: Terms) -> int | None:
         held = queue.permitted[0][0] if queue.permitted else None
         if terms.limited and (queue.full or queue.starved or queue.preparing >= ahead(terms)):
             return held

@@ -30,6 +30,8 @@ class Learning:
             self._robots_fetched(key, origin)
         for run, fps in effects.reserved:
             self._reserved(run, fps)
+        for run, key in effects.listed:
+            self._listed(run, key)
         for run in effects.closed:
             self._memory.close(run)
         for run in effects.runs:
@@ -57,9 +59,16 @@ class Learning:
 
     def _job_changed(self, job: str) -> None:
         terms = self._memory.terms(job)
-        for queue in self._memory.queues.get(run_id(job, terms.run), {}).values():
-            queue.reorder(depth_first=terms.depth_first)
-            queue.full = False
+        for run in (run_id(job, terms.run), run_id(job, -terms.run)):
+            for queue in self._memory.queues.get(run, {}).values():
+                queue.reorder(depth_first=terms.depth_first)
+                queue.full = False
+                self._memory.touched[queue.host] = None
+
+    def _listed(self, run: str, key: str) -> None:
+        queue = self._memory.queues.get(run, {}).get(key)
+        if queue is not None:
+            queue.listing_ms = 0
             self._memory.touched[queue.host] = None
 
     def _fetched(self, run: str, fp: str, attempt: int, key: str, sent_at_ms: int) -> None:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from odradek.contracts import Counters, Parsed
-from odradek_scheduler.core.state import Ledger
+from odradek_scheduler.core.state import Ledger, Standing
 
 SUCCESSES: Final = frozenset(("fetched", "not_modified", "redirected"))
 """Outcomes that count while the URL is open, whatever try they belong to."""
@@ -68,11 +68,12 @@ def _count_page(ledger: Ledger, parsed: Parsed) -> None:
             count_reason(ledger, "refused", reason, count)
 
 
-def count_reopened(ledger: Ledger, reason: str | None) -> None:
-    """A failed URL is open again."""
-    ledger.failed -= 1
+def count_reopened(ledger: Ledger, was: Standing) -> None:
+    """A URL that had failed or was skipped is open again."""
+    outcome = was.state or ""
+    setattr(ledger, outcome, getattr(ledger, outcome) - 1)
     ledger.pending += 1
-    count_reason(ledger, "failed", reason, -1)
+    count_reason(ledger, outcome, was.reason, -1)
 
 
 def close(ledger: Ledger, offset: int, reason: str) -> None:

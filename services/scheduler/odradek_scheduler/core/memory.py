@@ -9,6 +9,7 @@ from heapq import heappop, heappush
 
 from odradek_scheduler.core.cache import Cache
 from odradek_scheduler.core.queues import Flight, HostQueue, OpenPage, Queue, Stage
+from odradek_scheduler.core.sitemaps import is_sitemap_run
 from odradek_scheduler.core.state import (
     PENDING,
     HostShare,
@@ -110,6 +111,11 @@ class Memory:
             known = self._terms[job] = terms_of(record, self._agent)
         return known
 
+    def terms_of(self, queue: Queue) -> Terms:
+        """What applies to a queue: no limits for one of sitemaps."""
+        terms = self.terms(queue.job)
+        return terms.for_sitemaps if is_sitemap_run(queue.run) else terms
+
     def queue(self, run: str, key: str) -> Queue:
         """The queue of a run for a host, made when there is none."""
         host = self.hosts.get(key)
@@ -137,7 +143,7 @@ class Memory:
 
     def may_send(self, queue: Queue, fp: str) -> bool:
         """True if the URL has every permit it needs."""
-        terms = self.terms(queue.job)
+        terms = self.terms_of(queue)
         return (terms.max_pages is None or fp in self.cache.ledger(queue.run).holders) and (
             terms.max_pages_per_host is None or fp in self.cache.share(queue.run, queue.host.key).holders
         )

@@ -17,6 +17,7 @@ from odradek.contracts import (
 )
 from odradek_scheduler.core.cache import Cache
 from odradek_scheduler.core.dispatch import Dispatcher
+from odradek_scheduler.core.effects import ToPartition
 from odradek_scheduler.core.fold import Fold
 from odradek_scheduler.core.learning import Learning
 from odradek_scheduler.core.memory import Memory
@@ -24,7 +25,6 @@ from odradek_scheduler.core.permits import PermitDesk
 from odradek_scheduler.core.questions import Questions
 from odradek_scheduler.core.recounts import Recounting
 from odradek_scheduler.core.reports import RECOVERING, Reports
-from odradek_scheduler.core.requests import ToPartition
 from odradek_scheduler.core.state import run_id
 from odradek_scheduler.core.tables import Tables, Write
 
@@ -69,6 +69,8 @@ class Partition:
         self._released = False
         self._learns = False
         self._tick_ms = 0
+        self.told: list[ToPartition] = []
+        """Facts that follow from what was folded: the caller sends them before it commits, and clears the list."""
         self._forget()
 
     def _forget(self) -> None:
@@ -137,6 +139,7 @@ class Partition:
         self._position = offset + 1
         effects = fold.effects
         self._reports.hosts_changed.update(dict.fromkeys(effects.hosts))
+        self.told += effects.told
         if not self._learns:
             return fold.writes()
         emptied = self._learning.learn(effects)

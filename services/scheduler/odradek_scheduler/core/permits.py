@@ -9,8 +9,9 @@ from typing import Final
 from odradek.contracts import Grant, PermitsReported, SkipRest
 from odradek.urls import partition_of
 from odradek_scheduler.core import budget
+from odradek_scheduler.core.effects import ToPartition
 from odradek_scheduler.core.memory import Memory
-from odradek_scheduler.core.requests import ToPartition
+from odradek_scheduler.core.sitemaps import is_sitemap_run
 from odradek_scheduler.core.state import Ledger, run_id, split_run_id
 
 URGENT_MS: Final = 50
@@ -41,7 +42,7 @@ class PermitDesk:
     def touch(self, runs: Iterable[str]) -> None:
         """These ledgers or budgets have changed."""
         for run in runs:
-            if self._memory.terms(split_run_id(run)[0]).max_pages is not None:
+            if not is_sitemap_run(run) and self._memory.terms(split_run_id(run)[0]).max_pages is not None:
                 self._checks[run] = 0
 
     def wake_at_ms(self) -> int | None:

@@ -53,8 +53,8 @@ class Queue:
     """What one job and run has waiting for one host. A page's code orders it: priority first, then the strategy."""
 
     __slots__ = (
-        "current", "dead", "depth_first", "full", "going", "host", "job", "loaded", "permitted", "preparing",
-        "proposed", "ready", "run", "starved", "turn", "waiting",
+        "current", "dead", "depth_first", "full", "going", "host", "job", "listing_ms", "loaded", "permitted",
+        "preparing", "proposed", "ready", "run", "starved", "turn", "waiting",
     )  # fmt: skip
 
     def __init__(self, run: str, host: "HostQueue", *, depth_first: bool) -> None:
@@ -81,6 +81,8 @@ class Queue:
         """No permit is left to ask for."""
         self.full = False
         """As many URLs hold a share of the host as `max_pages_per_host` leaves."""
+        self.listing_ms = 0
+        """Sitemaps are being handed over; nothing is sent before they are, or before this instant."""
         self.turn = 0
         self.dead = False
 

@@ -12,6 +12,7 @@ from odradek_scheduler.core.hosts import Agenda
 from odradek_scheduler.core.ledger import counters
 from odradek_scheduler.core.memory import Memory
 from odradek_scheduler.core.queues import HostQueue, Stage
+from odradek_scheduler.core.sitemaps import sitemap_run, standing_of
 from odradek_scheduler.core.state import Job, Robots, host_key, run_id, unpack
 from odradek_scheduler.core.tables import Tables
 
@@ -40,13 +41,14 @@ class Reports:
             run = run_id(job, record.run)
             ledger = self._cache.ledger(run)
             recount = self.recounts.get(run)
-            state = (run, ledger.offset, record.version, record.epoch, flying[run], limiting, recount)
+            mapped = self._cache.ledger(sitemap_run(run))
+            state = (run, ledger.offset, mapped.offset, record.version, record.epoch, flying[run], limiting, recount)
             if record.version < 0 or not self._is_news(job, state, position, now_ms):
                 continue
             report = Progress(
                 job=job, partition=self._partition, offset=position, epoch=record.epoch, counters=counters(ledger),
                 run=record.run, version=record.version, in_flight=flying[run], recount=recount,
-                recovering=limiting == RECOVERING, limiting=limiting, at_ms=now_ms,
+                recovering=limiting == RECOVERING, limiting=limiting, sitemaps=standing_of(mapped), at_ms=now_ms,
             )  # fmt: skip
             found.append(report if memory is None else _with_hosts(report, record, memory))
         return tuple(found)
@@ -121,7 +123,8 @@ def _limiting(report: Progress, memory: Memory, run: str, hosts: tuple[int, list
     if terms.wanted != "running":
         return f"The job is {terms.wanted}."
     if not report.counters.pending:
-        return None
+        count = report.sitemaps.get("pending", 0)
+        return f"It waits for {count} sitemaps." if count else None
     if terms.max_pages is not None and memory.permits_left(run) <= 0 and not report.in_flight:
         return "No permit for another page (max_pages) is free."
     looked_at, later = hosts

@@ -1,12 +1,11 @@
 """What dispatch sends: requests, skips through the own log, and the events that tell a person why."""
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from odradek.contracts import (
     EcsEvent,
     EcsService,
     EcsUrl,
-    Fact,
     FetchRequest,
     LogEvent,
     OdradekFields,
@@ -19,14 +18,6 @@ from odradek.urls import CrawlUrl, identify
 from odradek_scheduler.core.state import Seen, Standing, split_run_id
 from odradek_scheduler.core.terms import Terms
 
-
-class ToPartition(NamedTuple):
-    """A fact for a frontier partition."""
-
-    partition: int
-    fact: Fact
-
-
 _SERVICE: Final = EcsService(name="scheduler")
 
 
@@ -34,7 +25,8 @@ def page_request(run: str, fp: str, seen: Seen, attempt: int, terms: Terms, now_
     """The request for a URL that is due."""
     job, number = split_run_id(run)
     return FetchRequest(
-        job=job, url=seen.url, fp=fp, key=seen.key, run=number, attempt=attempt, depth=seen.depth,
+        job=job, url=seen.url, fp=fp, key=seen.key, run=abs(number), kind="sitemap" if number < 0 else "page",
+        attempt=attempt, depth=seen.depth,
         priority=seen.priority, seed=seen.seed, via=seen.via, site=seen.site, chain=seen.chain, meta=seen.meta,
         spec_version=terms.version, sent_at_ms=now_ms, lease_until_ms=now_ms + terms.lease_ms,
     )  # fmt: skip
@@ -46,7 +38,7 @@ def robots_request(run: str, key: str, origin: str, terms: Terms, now_ms: int) -
     url = f"{origin}/robots.txt"
     found = identify(url)
     return FetchRequest(
-        job=job, url=url, fp=found.fp if isinstance(found, CrawlUrl) else "", key=key, run=number, kind="robots",
+        job=job, url=url, fp=found.fp if isinstance(found, CrawlUrl) else "", key=key, run=abs(number), kind="robots",
         spec_version=terms.version, sent_at_ms=now_ms, lease_until_ms=now_ms + terms.lease_ms,
     )  # fmt: skip
 
@@ -67,6 +59,7 @@ def outcome_event(
     job, number = split_run_id(run)
     outcome, reason = end
     message, at_ms = why
+    number = abs(number)
     action = "skip" if outcome == "skipped" else "fail"
     return LogEvent(
         timestamp=timestamp(at_ms),

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from protego import Protego
 
 from odradek.contracts import RobotsFetched
+from odradek.urls import join
 from odradek_scheduler.core.politeness import RETRY_AFTER_MOST_MS, jittered
 from odradek_scheduler.core.state import Robots
 
@@ -70,6 +71,12 @@ class RobotsCache:
         if robots is None or not robots.text:
             return 0
         return int((self._rules(origin, robots).crawl_delay(agent) or 0.0) * 1000)
+
+    def sitemaps(self, origin: str, robots: Robots | None) -> list[str]:
+        """The sitemaps that robots.txt names; for all robots, whatever group the lines stand in."""
+        if robots is None or not robots.text or "sitemap" not in robots.text.lower():
+            return []
+        return [url for line in self._rules(origin, robots).sitemaps if (url := join(f"{origin}/robots.txt", line))]
 
     def _rules(self, origin: str, robots: Robots) -> Protego:
         key = (origin, robots.offset)

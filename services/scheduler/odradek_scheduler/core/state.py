@@ -44,6 +44,8 @@ class Seen(msgspec.Struct, array_like=True):
     site: str | None = None
     chain: tuple[Hop, ...] = ()
     meta: dict[str, Any] | None = None
+    lastmod: str | None = None
+    """What a sitemap said of it."""
 
     def record(self, step: Step) -> None:
         """Put a transition in its place; what already stands there is the same transition, told before."""

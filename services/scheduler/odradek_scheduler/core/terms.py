@@ -1,13 +1,16 @@
 """What dispatch needs to know of a job, read once from its specification."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from pydantic import ValidationError
 
 from odradek.specification import JobSpecification
+from odradek.specification.traps import Traps
 from odradek_scheduler.core.state import Job
 
+_TRAPS: Final = Traps()
 LEASE_GRACE_MS: Final = 30_000
 """A lease is the total timeout of a fetch and this."""
 
@@ -33,6 +36,13 @@ class Terms:
     retries: int = 3
     max_pages: int | None = None
     max_pages_per_host: int | None = None
+    traps: Traps = _TRAPS
+    sitemaps: bool = True
+
+    @property
+    def for_sitemaps(self) -> "Terms":
+        """What applies to the sitemaps of the job: as to its pages, without limits."""
+        return _for_sitemaps(self)
 
     @property
     def limited(self) -> bool:
@@ -43,6 +53,11 @@ class Terms:
     def active(self) -> bool:
         """True when its URLs may be sent."""
         return self.readable and self.wanted == "running"
+
+
+@lru_cache(maxsize=1000)
+def _for_sitemaps(terms: Terms) -> Terms:
+    return replace(terms, run=-terms.run, max_pages=None, max_pages_per_host=None, sitemaps=False)
 
 
 def terms_of(job: Job, default_agent: str) -> Terms:
@@ -68,4 +83,6 @@ def terms_of(job: Job, default_agent: str) -> Terms:
         retries=spec.fetch.retries,
         max_pages=spec.scope.max_pages,
         max_pages_per_host=spec.scope.max_pages_per_host,
+        traps=spec.traps,
+        sitemaps=spec.scope.sitemaps,
     )

@@ -5,10 +5,12 @@ whether it is newer than the offset the value carries. The value is written agai
 """
 
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from odradek_scheduler.core.cache import Cache
 from odradek_scheduler.core.ledger import give_back
+from odradek_scheduler.core.quarantine import Shelf
+from odradek_scheduler.core.sitemaps import Listing
 from odradek_scheduler.core.state import (
     PENDING,
     Home,
@@ -37,7 +39,7 @@ PageId = tuple[str, str, int]
 """Job and run, host, priority: together with the batch offset the key of a backlog page."""
 
 K = TypeVar("K")
-V = TypeVar("V", Ledger, Host, HostShare, Robots, Job, Home)
+V = TypeVar("V", Ledger, Host, HostShare, Robots, Job, Home, Shelf, Listing)
 
 
 class Touched:
@@ -53,6 +55,7 @@ class Touched:
         self.hosts: dict[str, tuple[Host, bool]] = {}
         self._robots: dict[tuple[str, str], tuple[Robots, bool]] = {}
         self._shares: dict[tuple[str, str], tuple[HostShare, bool]] = {}
+        self._values: dict[bytes, tuple[Any, bool]] = {}
         self.jobs: dict[str, tuple[Job, bool]] = {}
         self.homes: dict[str, tuple[Home, bool]] = {}
 
@@ -113,6 +116,10 @@ class Touched:
         found = self._shares.get((run, key))
         return found or self._touch(self._shares, (run, key), self._cache.share(run, key))
 
+    def value(self, kind: type[V], key: bytes) -> tuple[V, bool]:
+        """Another small value of `ledger`."""
+        return self._values.get(key) or self._touch(self._values, key, self._cache.value(kind, key))
+
     def robots(self, key: str, origin: str) -> tuple[Robots, bool]:
         """What is known of an origin's robots.txt."""
         found = self._robots.get((key, origin))
@@ -161,6 +168,7 @@ class Touched:
         self._stamp(out, "hosts", self.hosts, host_key)
         self._stamp(out, "hosts", self._robots, lambda origin: robots_key(*origin))
         self._stamp(out, "ledger", self._shares, lambda share: share_key(*share))
+        self._stamp(out, "ledger", self._values, bytes)
         self._stamp(out, "ledger", self.jobs, job_key)
         self._stamp(out, "ledger", self.homes, home_key)
         self._stamp(out, "ledger", self.ledgers, ledger_key)

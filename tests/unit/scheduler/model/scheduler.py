@@ -108,6 +108,7 @@ class Scheduler:
         world, offset = self.world, self.core.position
         self.highest = max(self.highest, offset + 1)
         writes = self._sabotaged(self.core.fold(self.log[offset], offset))
+        told, self.core.told = [("frontier", (partition, [fact])) for partition, fact in self.core.told], []
         kill_at = None
         if not world.draining and world.crashes_left > 0 and world.choose(6) == 1:
             kill_at = world.choose(len(writes) + 1)
@@ -118,6 +119,7 @@ class Scheduler:
             world.say(f"   KILLED after {kill_at} of {len(writes)} writes")
             self.crash()
             return
+        self.out += told
         self.report()
 
     def report(self) -> None:

@@ -1,0 +1,64 @@
+"""URLs that are open again: failed ones on demand, trapped ones when their pattern is released."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from odradek.contracts import PatternReleased, RetryAsked
+from odradek_scheduler.core import ledger as ledgers
+from odradek_scheduler.core import quarantine
+from odradek_scheduler.core.state import REOPENED, Seen, Standing, Step, run_id, seen_key, standing
+
+if TYPE_CHECKING:
+    from odradek_scheduler.core.touched import Touched
+
+Place = tuple[int, int]
+"""(batch offset, index in the batch)."""
+_FAILED: Final = b'"failed"'
+_TRAP: Final = b'"trap"'
+
+
+def retried(touched: "Touched", fact: RetryAsked, place: Place) -> None:
+    """Failed URLs, of one reason or all."""
+
+    def asked(seen: Seen, now: Standing) -> bool:  # noqa: ARG001  (the question is the same for all reopenings)
+        return now.state == "failed" and fact.reason in (None, now.reason)
+
+    if _goes_on(touched, fact, place):
+        _reopen(touched, fact, place, _FAILED, asked)
+
+
+def released(touched: "Touched", fact: PatternReleased, place: Place) -> None:
+    """Trapped URLs of a pattern, which is never quarantined again in this run."""
+    if _goes_on(touched, fact, place):
+        quarantine.released(touched, run_id(fact.job, fact.run), fact)
+        _reopen(touched, fact, place, _TRAP, lambda seen, now: quarantine.reopened_by(fact, seen, now))
+
+
+def _goes_on(touched: "Touched", fact: RetryAsked | PatternReleased, place: Place) -> bool:
+    """Take note of the epoch; False when the run is over."""
+    job, counts = touched.job(fact.job)
+    if counts:
+        job.epoch = max(job.epoch, fact.epoch)
+    ledger, _ = touched.ledger(run_id(fact.job, fact.run))
+    return not ledgers.closed_before(ledger, place[0])
+
+
+def _reopen(
+    touched: "Touched",
+    fact: RetryAsked | PatternReleased,
+    place: Place,
+    mark: bytes,
+    asked: Callable[[Seen, Standing], bool],
+) -> None:
+    run = run_id(fact.job, fact.run)
+    ledger, counts = touched.ledger(run)
+    prefix = seen_key(run, "")
+    for key, seen in touched.seen_with(prefix, (fact.first.encode(), fact.end.encode()), mark):
+        now = standing(seen.steps, place)
+        if not asked(seen, now):
+            continue
+        seen.record(Step(*place, REOPENED))
+        touched.change(key, seen)
+        touched.open(run, key[len(prefix) :].decode(), seen)
+        if counts:
+            ledgers.count_reopened(ledger, now)
