@@ -55,9 +55,11 @@ bench: install ## crawl the catalogue site and print where the time goes [PAGES=
 up: ## the stack by docker compose
 	docker compose up
 
+LOCK := $(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-header --prerelease if-necessary-or-explicit
 lock: install ## pin every dependency again, with hashes and without index addresses
-	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
-	  --extra embedded --extra parquet --extra dev --prerelease if-necessary-or-explicit pyproject.toml -o requirements.lock
+	$(LOCK) --universal --python-version 3.11 --extra embedded --extra parquet --extra dev pyproject.toml -o requirements.lock
+	$(LOCK) --universal --python-version 3.13 --extra parquet -c requirements.lock pyproject.toml -o compose/requirements.lock
+	echo hatchling | $(LOCK) --universal --python-version 3.13 -c requirements.lock - -o compose/build.lock
 
 docs: install ## write the generated documents again
 	$(BIN)/python -m odradek.reference
