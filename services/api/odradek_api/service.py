@@ -13,6 +13,7 @@ from odradek.errors import InfrastructureAway, UserError
 from odradek.kafka.ends import Ends
 from odradek.kafka.producer import StageProducer
 from odradek.kafka.view import View
+from odradek.runtime.health import serve_health
 from odradek.runtime.lifecycle import run_until_stopped
 from odradek.settings import Settings
 from odradek.stores import connect_documents, connect_search
@@ -84,6 +85,7 @@ class _Service:
                 timeout_graceful_shutdown=5,
             )
         )
+        serve_health(self._settings, ready=self._ready)
         self._asker.start()
         for view in self._views:
             view.start()
