@@ -20,12 +20,25 @@ from odradek_api.answering import document_response
 from odradek_api.core.problems import Problem
 from odradek_api.openapi import DESCRIPTION, document
 from odradek_api.parts import Parts
-from odradek_api.routes import activity, console, frontier, jobs, letters, live, logs, reparse, results, seeds, webhooks
+from odradek_api.routes import (
+    activity,
+    compat,
+    console,
+    frontier,
+    jobs,
+    letters,
+    live,
+    logs,
+    reparse,
+    results,
+    seeds,
+    webhooks,
+)
 from odradek_api.security import Door
 from odradek_api.tracing import REQUEST_ID
 
 log = structlog.get_logger()
-ROUTERS = (console, seeds, reparse, webhooks, jobs, frontier, results, activity, live, logs, letters)
+ROUTERS = (console, compat, seeds, reparse, webhooks, jobs, frontier, results, activity, live, logs, letters)
 """In this order: a path with a word comes before one with a variable in the same place."""
 
 

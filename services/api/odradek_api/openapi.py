@@ -5,9 +5,11 @@ from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI
+from pydantic import BaseModel
 
 from odradek.specification import JobSpecification
 from odradek_api import models
+from odradek_api.core.scrapy_cluster import ActionAsked, CrawlAsked, DomainAsked, StatsAsked
 
 REF = "#/components/schemas/{model}"
 EXAMPLE_JOB = {
@@ -26,6 +28,10 @@ EXAMPLE_JOB = {
         }
     ],
 }
+READ_BY_ROUTES: tuple[type[BaseModel], ...] = (
+    JobSpecification, models.Problem, models.HostOverride, models.ReplayRequest, models.PollAsked,
+    CrawlAsked, ActionAsked, StatsAsked, DomainAsked,
+)  # fmt: skip
 _ALWAYS = (401, 403, 429)
 DESCRIPTION = """Submit a job, watch it, find out why a URL failed, take the items.
 
@@ -41,6 +47,12 @@ def _content(schema: dict[str, Any], example: Any = None, *kinds: str) -> dict[s
 def body_of(model: str, example: Any = None) -> dict[str, Any]:
     """A JSON body of this model, for `openapi_extra`."""
     return _content({"$ref": REF.format(model=model)}, example)
+
+
+def one_of(*names: str, example: Any) -> dict[str, Any]:
+    """A JSON body of one of these models, for `openapi_extra`."""
+    kinds = [{"$ref": REF.format(model=name)} for name in names]
+    return _content({"anyOf": kinds} if len(kinds) > 1 else kinds[0], example)
 
 
 JOB_BODY = body_of("JobSpecification", EXAMPLE_JOB)
@@ -81,7 +93,7 @@ def document(app: FastAPI) -> Callable[[], dict[str, Any]]:
             found = generate()
             components = found.setdefault("components", {})
             schemas = components.setdefault("schemas", {})
-            for model in (JobSpecification, models.Problem, models.HostOverride, models.ReplayRequest):
+            for model in READ_BY_ROUTES:
                 schema = model.model_json_schema(ref_template=REF)
                 schemas.update(schema.pop("$defs", {}))
                 schemas[model.__name__] = schema

@@ -1,5 +1,6 @@
 """The world of the gateway, in memory: a log that keeps what was sent, views that read it, and stores."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -57,6 +58,7 @@ class FakeLog:
         return 1 if topic == JOBS else PARTITIONS
 
     async def send(self, sends: Iterable[Send] = (), facts: Sequence[ToFrontier] = ()) -> None:
+        await asyncio.sleep(0)
         for send in [*sends, *pack(facts, PARTITIONS)]:
             if self.away_after is not None and len(self.sent) >= self.away_after:
                 raise InfrastructureAway("no broker")
