@@ -44,7 +44,7 @@ class PinningBackend(httpcore.AsyncNetworkBackend):
                 failure = error
                 timeout = None if timeout is None else max(timeout - (share or 0), 0.1)
                 continue
-            self.connected(address, (time.perf_counter() - resolved) * 1000, stream)
+            self.connected(address, (time.perf_counter() - resolved) * 1000)
             return stream
         raise failure or httpcore.ConnectError(f"{host} has no address")
 
@@ -58,5 +58,5 @@ class PinningBackend(httpcore.AsyncNetworkBackend):
     def resolved(self, took_ms: float) -> None:
         """The host has addresses, and all may be connected to."""
 
-    def connected(self, address: str, took_ms: float, stream: httpcore.AsyncNetworkStream) -> None:
+    def connected(self, address: str, took_ms: float) -> None:
         """The connection is there."""

@@ -5,9 +5,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from odradek.contracts import FetchRequest, PageMeta, RobotsFetched, Timings
+import msgspec
+
+from odradek.contracts import FetchRequest, PageMeta, RobotsFetched
+from odradek.specification import MAX_BODY_BYTES
 from odradek.urls import CrawlUrl
-from odradek_fetcher.core.answers import Answer, Failure, Limits, Order
+from odradek_fetcher.core.answers import Answer, Deadline, Failure, Limits, Order
 from odradek_fetcher.core.decoding import unpacked
 from odradek_fetcher.core.facts import digest, page_meta, robots_fetched
 from odradek_fetcher.core.following import on_the_spot
@@ -25,6 +28,8 @@ class Result:
     """What one try brought."""
 
     page: PageMeta
+    answer: Answer
+    """Of the last exchange, with all its headers."""
     body: bytes | None = None
     """Only of a page that was fetched."""
     robots: RobotsFetched | None = None
@@ -50,7 +55,7 @@ class Fetching:
         answer = await self._in_time(request, plan, url)
         body, body_digest = answer.body, None
         if request.kind == "sitemap" and body is not None and answer.failure is None:
-            answer = _unpack(answer, plan.spec.fetch.max_bytes, self._limits)
+            answer = _unpack(answer, MAX_BODY_BYTES, self._limits)
             body = answer.body
         suspicious = False
         if answer.failure is None and body is not None and not answer.unwanted:
@@ -69,27 +74,22 @@ class Fetching:
             body_digest=body_digest if kept else None,
         )
         robots = robots_fetched(page, url, answer) if request.kind == "robots" else None
-        return Result(page, (body or b"") if kept else None, robots)
+        return Result(page, answer, (body or b"") if kept else None, robots)
 
     async def _in_time(self, request: FetchRequest, plan: Plan, url: CrawlUrl) -> Answer:
         total_s, begun = plan.spec.fetch.timeout, time.perf_counter()
-        answer = Answer(url=url.url)
-        try:
-            async with asyncio.timeout(total_s):
-                answer = await self._follow(request, plan, url)
-        except TimeoutError:
-            failure = Failure("timeout_total", f"no whole answer within {total_s:g} s")
-            answer = replace(answer, failure=failure, body=None)
+        deadline = Deadline(total_s, asyncio.get_running_loop().time() + total_s)
+        answer = await self._follow(request, plan, url, deadline)
         total_ms = round((time.perf_counter() - begun) * 1000, 3)
-        return replace(answer, timings=_whole(answer.timings, total_ms))
+        return replace(answer, timings=msgspec.structs.replace(answer.timings, total_ms=total_ms))
 
-    async def _follow(self, request: FetchRequest, plan: Plan, url: CrawlUrl) -> Answer:
+    async def _follow(self, request: FetchRequest, plan: Plan, url: CrawlUrl, deadline: Deadline) -> Answer:
         turn = int(request.fp[:8], 16) + request.attempt
         proxy = self.proxies.choose(plan.proxies, turn, time.monotonic())
         asked = order(request, plan, url=url.url, host=url.host, proxy=proxy)
         hops = 0
         while True:
-            answer = await self._exchange(asked)
+            answer = await self._exchange(asked, deadline)
             if answer.failure is not None:
                 return answer
             onward = on_the_spot(request, plan, asked, answer, hops)
@@ -99,8 +99,8 @@ class Fetching:
                 return replace(answer, failure=onward)
             asked, hops = onward, hops + 1
 
-    async def _exchange(self, asked: Order) -> Answer:
-        answer = await self._fetch.fetch(asked)
+    async def _exchange(self, asked: Order, deadline: Deadline) -> Answer:
+        answer = await self._fetch.fetch(asked, deadline)
         if asked.proxy is not None:
             failed = answer.failure is not None and answer.failure.reason in PROXY_FAULTS
             self.proxies.settle(asked.proxy, failed=failed, now_s=time.monotonic())
@@ -114,12 +114,3 @@ def _unpack(answer: Answer, max_bytes: int, limits: Limits) -> Answer:
         return replace(answer, body=None, failure=Failure("bomb" if found == "bomb" else "decode", found))
     body, cut = found
     return replace(answer, body=body, truncated=answer.truncated or cut)
-
-
-def _whole(timings: Timings, total_ms: float) -> Timings:
-    return Timings(
-        dns_ms=timings.dns_ms,
-        connect_ms=timings.connect_ms,
-        first_byte_ms=timings.first_byte_ms,
-        total_ms=total_ms,
-    )

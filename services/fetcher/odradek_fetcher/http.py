@@ -4,6 +4,7 @@ No redirects, no cookies, no proxies of the environment, no decoding in one go; 
 address. What comes of an exchange is always an `Answer`, never an exception.
 """
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -15,7 +16,7 @@ import httpx
 from odradek.contracts import Timings
 from odradek.resolve import Guard
 from odradek_fetcher.core import media
-from odradek_fetcher.core.answers import Answer, Failure, Headers, Limits, Order
+from odradek_fetcher.core.answers import Answer, Deadline, Failure, Headers, Limits, Order
 from odradek_fetcher.core.decoding import DecodeFailure, Decoder
 from odradek_fetcher.failures import TooSlow, failure_of
 from odradek_fetcher.probe import PROBE, Probe
@@ -23,7 +24,7 @@ from odradek_fetcher.transports import Transports
 
 ERROR_BODY_BYTES = 64 * 1024
 """Read of an answer that is no success: enough to know a challenge, and to use the connection again."""
-STALE_TRIES = 3
+STALE_TRIES = 2
 """A kept connection that the site closed meanwhile is no failure; so often another one is taken."""
 _SAFE = frozenset(("GET", "HEAD"))
 _NO_BODY = frozenset((204, 205, 304))
@@ -32,7 +33,7 @@ _NO_BODY = frozenset((204, 205, 304))
 class Fetch(Protocol):
     """The seam: whatever can carry out an order."""
 
-    async def fetch(self, order: Order) -> Answer:
+    async def fetch(self, order: Order, deadline: Deadline) -> Answer:
         """Carry out one exchange; trouble is a value of the answer."""
 
 
@@ -42,13 +43,20 @@ class HttpFetch:
     def __init__(self, transports: Transports, guard: Guard, limits: Limits) -> None:
         self._transports, self._guard, self._limits = transports, guard, limits
 
-    async def fetch(self, order: Order) -> Answer:
-        """See `Fetch`. The caller bounds the total time."""
-        for _ in range(STALE_TRIES):
-            exchange = _Exchange(order, self._limits)
-            await self._run(exchange, order)
-            if not exchange.stale:
-                break
+    async def fetch(self, order: Order, deadline: Deadline) -> Answer:
+        """See `Fetch`."""
+        exchange = _Exchange(order, self._limits)
+        try:
+            async with asyncio.timeout_at(deadline.at_s):
+                await self._run(exchange, order)
+                for _ in range(STALE_TRIES):
+                    if not exchange.stale:
+                        break
+                    exchange = _Exchange(order, self._limits)
+                    await self._run(exchange, order)
+        except TimeoutError:
+            exchange.body = None
+            exchange.failure = Failure("timeout_total", f"no whole answer within {deadline.total_s:g} s")
         return exchange.answer()
 
     async def _run(self, exchange: "_Exchange", order: Order) -> None:
@@ -137,6 +145,7 @@ class _Exchange:
             timings=Timings(
                 dns_ms=_rounded(self.probe.dns_ms),
                 connect_ms=_rounded(self.probe.connect_ms),
+                tls_ms=_rounded(self.probe.tls_ms),
                 first_byte_ms=_rounded(self.first_byte_ms),
                 total_ms=round(self._elapsed_ms(), 3),
             ),

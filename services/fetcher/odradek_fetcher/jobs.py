@@ -8,6 +8,7 @@ from odradek.kafka.job_records import JobRecords
 from odradek.settings import Settings
 from odradek.specification import JobSpecification
 from odradek_fetcher.core.plans import Plan, PlanProblem, plan
+from odradek_fetcher.settings import user_agent
 
 
 class Jobs(JobRecords):
@@ -39,8 +40,3 @@ class Jobs(JobRecords):
             return problem
         except ValueError as error:
             return PlanProblem(f"the specification of the job cannot be read: {' '.join(str(error).split())[:300]}")
-
-
-def user_agent(settings: Settings) -> str:
-    """What sites are told when a job says nothing: product token and, if there is one, the address of who crawls."""
-    return settings.user_agent if settings.contact_url is None else f"{settings.user_agent} (+{settings.contact_url})"

@@ -12,6 +12,9 @@ class Probe:
 
     dns_ms: float | None = None
     connect_ms: float | None = None
+    tls_ms: float | None = None
+    dialled_s: float = 0.0
+    """When the connection was begun, by `time.perf_counter`."""
     address: str | None = None
     opened: bool = False
     """A connection was opened (or tried) for this exchange."""

@@ -6,12 +6,14 @@ resolved by the guard alone. HTTP/2 and proxies stay with httpcore.
 
 import socket
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import Any
 
 import aiohttp
 import httpx
 from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.client_proto import ResponseHandler
 from multidict import CIMultiDict
 from yarl import URL
 
@@ -38,9 +40,7 @@ class _GuardedNames(AbstractResolver):
         family: socket.AddressFamily = socket.AF_INET,  # noqa: ARG002  (aiohttp's signature)
     ) -> list[ResolveResult]:
         """The checked addresses of a host."""
-        begun = time.perf_counter()
         addresses = await self._guard.addresses(host)
-        (PROBE.get(None) or Probe()).dns_ms = (time.perf_counter() - begun) * 1000
         return [
             ResolveResult(
                 hostname=host,
@@ -63,6 +63,7 @@ class _Connector(aiohttp.TCPConnector):
     def __init__(self, guard: Guard, **options: Any) -> None:
         super().__init__(resolver=_GuardedNames(guard), use_dns_cache=False, limit=0, **options)
         self._guard = guard
+        self._factory = partial(_connected, self._factory)
 
     async def connect(self, req: Any, traces: Any, timeout: Any) -> Any:  # noqa: ASYNC109  (aiohttp's signature)
         """A kept connection or a new one; a literal address, which aiohttp asks no resolver for, is checked here."""
@@ -78,9 +79,19 @@ class _Connector(aiohttp.TCPConnector):
         probe.opened = True
         begun = time.perf_counter()
         await self._guard.addresses(req.url.raw_host)
+        probe.dialled_s = time.perf_counter()
+        probe.dns_ms = (probe.dialled_s - begun) * 1000
         protocol = await super()._create_connection(req, traces, timeout)
-        probe.connect_ms = (time.perf_counter() - begun) * 1000 - (probe.dns_ms or 0)
+        if req.is_ssl():
+            probe.tls_ms = (time.perf_counter() - probe.dialled_s) * 1000 - (probe.connect_ms or 0)
         return protocol
+
+
+def _connected(factory: Callable[[], ResponseHandler]) -> ResponseHandler:
+    """What asyncio asks for between the TCP connection and the TLS handshake."""
+    probe = PROBE.get(None) or Probe()
+    probe.connect_ms = (time.perf_counter() - probe.dialled_s) * 1000
+    return factory()
 
 
 class _Body(httpx.AsyncByteStream):

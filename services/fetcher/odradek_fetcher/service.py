@@ -6,18 +6,17 @@ offset may be committed.
 
 import asyncio
 import os
+import time
 from functools import partial
 
 import msgspec
 import structlog
 
-from odradek.addresses import address_refusal
 from odradek.clock import now_ms
 from odradek.contracts import PAGE_HEADER, FetchRequest, JobRecord, decode, encode
 from odradek.kafka.producer import StageProducer
 from odradek.kafka.records import Done, Poison, Record, Send, Stage, ToFrontier
 from odradek.kafka.runner import Runner
-from odradek.resolve import Guard, SystemLookUp, nothing_refused
 from odradek.runtime.health import serve_health
 from odradek.runtime.lifecycle import run_until_stopped
 from odradek.settings import Settings
@@ -25,17 +24,15 @@ from odradek.topics import LOGS, PAGES, SCHEDULED
 from odradek.urls import CrawlUrl, identify
 from odradek_fetcher import metrics
 from odradek_fetcher import settings as own
+from odradek_fetcher.composition import fetching_for
 from odradek_fetcher.core.answers import Answer
 from odradek_fetcher.core.facts import SERVICE, fetch_event, fetched, page_meta, poisoned, unfetched
 from odradek_fetcher.core.pace import Pace
 from odradek_fetcher.core.plans import PlanProblem
 from odradek_fetcher.core.verdicts import Verdict
 from odradek_fetcher.fetching import Fetching, Result
-from odradek_fetcher.http import HttpFetch
 from odradek_fetcher.jobs import Jobs
 from odradek_fetcher.pacing import Gate, keep_pace, raise_file_limit
-from odradek_fetcher.tls import Contexts
-from odradek_fetcher.transports import Transports
 
 log = structlog.get_logger()
 
@@ -48,30 +45,22 @@ def main(settings: Settings) -> int:
 async def serve(settings: Settings, stop: asyncio.Event) -> None:
     """Fetch until `stop` is set."""
     raise_file_limit()
-    guard = Guard(SystemLookUp(), refuses=nothing_refused if settings.allow_private_networks else address_refusal)
-    transports = Transports(guard, Contexts(), own.LIMITS)
-    fetching = Fetching(
-        HttpFetch(transports, guard, own.LIMITS),
-        limits=own.LIMITS,
-        delays_s=settings.retry_delays,
-        clock_ms=now_ms,
-    )
     jobs = Jobs(settings, os.environ)
     producer = StageProducer(settings)
     runner = Runner(settings, SERVICE, SCHEDULED, producer, own.window(settings.fetch_concurrency))
     pace = Pace(settings.fetch_concurrency)
     gate = Gate(pace, own.HELD_BYTES)
-    handler = Handler(jobs, fetching, gate)
     serve_health(settings, ready=lambda: _missing(jobs, runner))
     if settings.contact_url is None:
         log.warning("no_contact_url", hint="set ODRADEK_CONTACT_URL, so that sites can reach you")
     jobs.view.start()
     pacing = asyncio.create_task(keep_pace(pace, gate))
     try:
-        await runner.run_each(handler.handle, stop, settings.fetch_concurrency)
+        async with fetching_for(settings) as fetching:
+            metrics.RESTING.set_function(lambda: fetching.proxies.resting(time.monotonic()))
+            await runner.run_each(Handler(jobs, fetching, gate).handle, stop, settings.fetch_concurrency)
     finally:
         pacing.cancel()
-        await transports.close()
         jobs.view.stop()
         await asyncio.to_thread(producer.close)
 
@@ -128,7 +117,7 @@ class Handler:
             verdict = Verdict(outcome="failed", reason="poison", error=str(plan), lasting=True)
             answer = Answer(url=request.url)
             page = page_meta(request, None, answer, verdict, now_ms=now_ms(), delays_s=(), body_digest=None)
-            return Result(page)
+            return Result(page, answer)
         return await self._fetching.carry_out(request, plan, url)
 
     def _done(self, record: Record, result: Result, job: JobRecord) -> Done:

@@ -88,6 +88,18 @@ async def test_a_kept_connection_that_the_site_closed_is_no_failure() -> None:
     assert [told(result) for result in results] == [SHEET["closes-kept-connection"]] * 20
 
 
+@pytest.mark.parametrize("attempt", [0, 1])
+async def test_a_fetch_whose_time_is_over_tells_how_far_it_came(attempt: int) -> None:
+    async with HostileSite() as site, a_fetching() as fetching:
+        page = (await fetched(fetching, site.url("drip-of-a-head"), attempt=attempt, total_s=1.0)).page
+    timings = page.timings
+    assert (page.reason, page.remote_address, timings.tls_ms, timings.first_byte_ms) == (
+        "timeout_total", "127.0.0.1", None, None
+    )  # fmt: skip
+    assert timings.connect_ms is not None
+    assert 1000 <= timings.total_ms < 5000
+
+
 async def test_a_redirect_tells_its_absolute_target_without_fragment() -> None:
     async with HostileSite() as site, a_fetching() as fetching:
         page: PageMeta = (await fetched(fetching, site.url("onward"))).page

@@ -146,6 +146,19 @@ async def test_a_page_comes_over_verified_tls(certificate: Path, http2: bool, al
     assert {(r.page.protocol, r.page.tls_verified, r.page.remote_address) for r in results} == {
         (protocol, True, "127.0.0.1")
     }
+    first, *later = [result.page.timings for result in results]
+    steps = (first.dns_ms, first.connect_ms, first.tls_ms, first.first_byte_ms, first.total_ms)
+    assert all(step is not None and step > 0 for step in steps)
+    assert sum(step or 0 for step in steps[:3]) <= (first.first_byte_ms or 0) <= first.total_ms
+    assert {(each.dns_ms, each.connect_ms, each.tls_ms) for each in later} == {(None, None, None)}
+
+
+@pytest.mark.parametrize("http2", [False, True])
+async def test_what_went_well_before_tls_failed_is_told(certificate: Path, http2: bool) -> None:  # noqa: FBT001  (a case)
+    async with a_server(page, certificate) as port, a_fetching() as fetch:
+        told = (await fetch(f"https://good.example:{port}/", http2=http2)).page
+    assert told.timings.connect_ms is not None
+    assert (told.reason, told.timings.tls_ms, told.timings.first_byte_ms) == ("tls", None, None)
 
 
 @pytest.mark.parametrize("http2", [False, True])

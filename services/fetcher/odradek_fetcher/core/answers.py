@@ -45,6 +45,16 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
+class Deadline:
+    """When a request must be over, with all its exchanges."""
+
+    total_s: float
+    """That it was given."""
+    at_s: float
+    """By the event loop's clock."""
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """Why no whole answer came."""
 
@@ -69,6 +79,17 @@ class Headers:
         """The values of a header joined by commas, as RFC 9110 section 5.3 has it; None when it is absent."""
         values = self._values.get(name)
         return None if values is None else values[0] if len(values) == 1 else ", ".join(values)
+
+    def names(self) -> list[str]:
+        """The names, in the order in which they first came."""
+        return list(self._values)
+
+    def keys(self) -> Iterable[str]:
+        """The names, in the order in which they came."""
+        return self._values.keys()
+
+    def __getitem__(self, name: str) -> str:
+        return ", ".join(self._values[name])
 
     def all(self, name: str) -> list[str]:
         """Each value as it was sent."""

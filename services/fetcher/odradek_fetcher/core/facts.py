@@ -25,7 +25,7 @@ from odradek.contracts import (
     timestamp,
 )
 from odradek.urls import CrawlUrl, origin
-from odradek_fetcher.core.answers import Answer
+from odradek_fetcher.core.answers import Answer, Headers
 from odradek_fetcher.core.media import charset, media_type
 from odradek_fetcher.core.plans import Plan
 from odradek_fetcher.core.retrying import retry_after_s, retry_in_ms
@@ -35,6 +35,7 @@ SERVICE = "fetcher"
 KEPT_HEADERS = ("etag", "last-modified", "x-robots-tag", "link", "refresh", "content-language", "content-disposition")
 """That later stages read."""
 MAX_HEADER_CHARS = 8192
+MAX_HEADERS = 100
 _MAX_AGE = re.compile(r"(?:^|[\s,])max-age\s*=\s*\"?(\d{1,9})")
 
 
@@ -78,7 +79,7 @@ def page_meta(
         location=verdict.location,
         content_type=content_type[:MAX_HEADER_CHARS] if content_type else content_type,
         charset=charset(content_type),
-        headers={name: value[:MAX_HEADER_CHARS] for name in KEPT_HEADERS if (value := get(name)) is not None},
+        headers=_kept(answer.headers, whole=plan is not None and plan.spec.archive is not None),
         size_bytes=len(answer.body or b"") if body_digest is not None else 0,
         declared_bytes=answer.declared_bytes,
         truncated=answer.truncated,
@@ -89,6 +90,16 @@ def page_meta(
         tls_verified=answer.tls_verified,
         retry_after_s=asked,
     )
+
+
+def _kept(headers: Headers, *, whole: bool) -> dict[str, str]:
+    """What later stages read; `whole`: what an archive keeps too, several values of a name in lines."""
+    kept = {name: value[:MAX_HEADER_CHARS] for name in KEPT_HEADERS if (value := headers.get(name)) is not None}
+    if "x-robots-tag" in kept:
+        kept["x-robots-tag"] = "\n".join(headers.all("x-robots-tag"))[:MAX_HEADER_CHARS]
+    if not whole:
+        return kept
+    return {name: "\n".join(headers.all(name))[:MAX_HEADER_CHARS] for name in headers.names()[:MAX_HEADERS]} | kept
 
 
 def fetched(page: PageMeta) -> Fetched:
@@ -158,7 +169,7 @@ def poisoned(request: FetchRequest, now_ms: int) -> Parsed:
         job=request.job,
         fp=request.fp,
         key=request.key,
-        run=request.run,
+        run=request.ledger_run,
         attempt=request.attempt,
         outcome="failed",
         reason="poison",
@@ -192,6 +203,8 @@ def fetch_event(page: PageMeta, *, meta: dict[str, Any] | None = None) -> LogEve
             via=request.via,
             remote_address=page.remote_address,
             protocol=page.protocol,
+            tls_verified=page.tls_verified,
+            timings=page.timings,
             retry_in_ms=page.retry_in_ms,
             meta={**(meta or {}), **(request.meta or {})} or None,
         ),

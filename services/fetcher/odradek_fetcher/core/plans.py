@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from odradek.contracts import FetchRequest
-from odradek.specification import JobSpecification
+from odradek.specification import MAX_BODY_BYTES, JobSpecification
 from odradek.urls import UrlRules
 from odradek_fetcher.core.answers import Order
 from odradek_fetcher.core.decoding import ACCEPT_ENCODING
@@ -89,13 +89,21 @@ def order(request: FetchRequest, plan: Plan, *, url: str, host: str, proxy: str 
         host=host,
         headers=headers,
         body=plan.body if page else None,
-        accept={"page": plan.accept, "sitemap": SITEMAP_TYPES, "robots": None}[request.kind],
-        max_bytes=ROBOTS_BYTES if request.kind == "robots" else fetch.max_bytes,
+        accept=_accept(request, plan),
+        max_bytes={"page": fetch.max_bytes, "sitemap": MAX_BODY_BYTES, "robots": ROBOTS_BYTES}[request.kind],
         proxy=proxy,
         http2=fetch.http2,
         verify_tls=fetch.verify_tls,
         careful=request.attempt > 0,
     )
+
+
+def _accept(request: FetchRequest, plan: Plan) -> frozenset[str] | None:
+    """Media types whose body is read; a seed that is a packed sitemap may be sent as what it is."""
+    if request.kind != "page":
+        return SITEMAP_TYPES if request.kind == "sitemap" else None
+    packed = request.seed and plan.spec.scope.sitemaps and request.url.partition("?")[0].endswith(".gz")
+    return plan.accept | SITEMAP_TYPES if packed else plan.accept
 
 
 def _turn(request: FetchRequest, count: int) -> int:
