@@ -197,3 +197,19 @@ TOPICS: dict[str, Topic] = {
         ),
     )
 }
+
+GROUPS: dict[str, str] = {
+    FRONTIER: "scheduler",
+    SCHEDULED: "fetcher",
+    PAGES: "parser",
+    ITEMS: "indexer.items",
+    LOGS: "indexer.logs",
+    DEAD_LETTERS: "indexer.dead-letters",
+}
+"""The consumer group, without prefix, that works through a topic: what it has committed is done.
+
+One process of the indexer is in several groups, so that a member that comes or goes moves the partitions of no topic
+but its own.
+"""
+ARCHIVE_GROUP = "indexer.pages"
+"""Reads `pages` beside the parser, for jobs that keep an archive."""

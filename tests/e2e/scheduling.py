@@ -34,7 +34,7 @@ from odradek.kafka.records import Send, ToFrontier
 from odradek.kafka.view import View
 from odradek.settings import Settings
 from odradek.specification import JobSpecification
-from odradek.topics import ITEMS, JOBS, LOGS, PAGES, PROGRESS, SCHEDULED
+from odradek.topics import GROUPS, ITEMS, JOBS, LOGS, PAGES, PROGRESS, SCHEDULED
 from odradek.urls import CrawlUrl, identify, partition_of
 
 JOB = "job-1"
@@ -151,19 +151,22 @@ class World:
 
     def _run(self) -> None:
         fetcher, parser = self._consumer("fetcher", SCHEDULED), self._consumer("parser", PAGES)
-        indexer, ends = Consumer(consumer_config(self.settings, self.settings.group("indexer"))), Ends(self.settings)
+        indexers = {
+            topic: Consumer(consumer_config(self.settings, self.settings.group(GROUPS[topic]))) for topic in (ITEMS, LOGS)
+        }
+        ends = Ends(self.settings)
         indexed_at = 0.0
         try:
             while not self._stopping.is_set():
                 self._take(fetcher, self._fetch)
                 self._take(parser, self._parse)
                 if time.monotonic() > indexed_at + 0.1:
-                    self._index(indexer, ends)
+                    self._index(indexers, ends)
                     indexed_at = time.monotonic()
         except BaseException as error:  # noqa: BLE001  (raised again where the test can see it)
             self._failure = error
         finally:
-            for each in (fetcher, parser, indexer, ends):
+            for each in (fetcher, parser, *indexers.values(), ends):
                 each.close()
 
     def _take(self, consumer: Consumer, handle: Callable[[Any], None]) -> None:
@@ -194,15 +197,12 @@ class World:
         )  # fmt: skip
         self._send(pack([*facts, ToFrontier(request.key, outcome)], self.settings.partitions))
 
-    def _index(self, indexer: Consumer, ends: Ends) -> None:
-        parts = [
-            TopicPartition(self.settings.topic(topic), partition, end)
-            for topic in (ITEMS, LOGS)
-            for partition, end in ends.end_offsets(topic).items()
-            if end
-        ]
-        if parts:
-            indexer.commit(offsets=parts, asynchronous=False)
+    def _index(self, indexers: dict[str, Consumer], ends: Ends) -> None:
+        for topic, indexer in indexers.items():
+            found = ends.end_offsets(topic).items()
+            parts = [TopicPartition(self.settings.topic(topic), partition, end) for partition, end in found if end]
+            if parts:
+                indexer.commit(offsets=parts, asynchronous=False)
 
     def _consumer(self, service: str, topic: str) -> Consumer:
         consumer = Consumer(consumer_config(self.settings, self.settings.group(service)))

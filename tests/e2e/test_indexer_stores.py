@@ -32,6 +32,7 @@ from odradek_indexer.consuming import EventRecords, ItemRecords, LetterRecords
 from odradek_indexer.core.cap import EventCap
 from odradek_indexer.deadletters import DeadLetterStore
 from odradek_indexer.items import ItemStore
+from odradek_indexer.knowing import KnownRules
 from odradek_indexer.logs import EventIndex
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
@@ -89,7 +90,7 @@ async def insist(handle: Handle, batch: Sequence[Record]) -> Any:
 
 async def test_items_twice_and_through_kill_9_are_stored_once(mongodb: Running) -> None:
     database = connect_documents(Settings.read({"ODRADEK_MONGODB_URL": mongodb.engine.address}))
-    index = ItemRecords(ItemStore(database[ITEMS]), KnownJobs(**{JOB: DECIMAL_PRICE}))
+    index = ItemRecords(lambda name: ItemStore(database[name]), KnownRules(KnownJobs(**{JOB: DECIMAL_PRICE})))
     batches = [
         records(*(an_item(f"{name:04d}") for name in range(start, start + 250))) for start in range(0, 2000, 250)
     ]
@@ -112,7 +113,7 @@ async def test_items_twice_and_through_kill_9_are_stored_once(mongodb: Running) 
 
 async def test_a_later_fetch_replaces_and_an_earlier_one_does_not(mongodb: Running) -> None:
     database = connect_documents(Settings.read({"ODRADEK_MONGODB_URL": mongodb.engine.address}))
-    index = ItemRecords(ItemStore(database[ITEMS]), KnownJobs())
+    index = ItemRecords(lambda name: ItemStore(database[name]), KnownRules(KnownJobs()))
     later = an_item(data={"price": "2", "$ref": {"a.b": 1}}, fetched_at_ms=NOW_MS + 1, run=2)
     for item in (an_item(), later, an_item(), later):
         await index(records(item))
@@ -136,7 +137,7 @@ async def test_a_later_fetch_replaces_and_an_earlier_one_does_not(mongodb: Runni
 
 async def test_items_that_mongodb_cannot_take_are_dead_letters_and_the_others_stored(mongodb: Running) -> None:
     database = connect_documents(Settings.read({"ODRADEK_MONGODB_URL": mongodb.engine.address}))
-    index = ItemRecords(ItemStore(database[ITEMS]), KnownJobs())
+    index = ItemRecords(lambda name: ItemStore(database[name]), KnownRules(KnownJobs()))
     unstorable = [an_item("huge", data={"text": "x" * 17_000_000}), an_item("nul", data={"a\0b": 1})]
 
     results = await index(records(an_item("1"), *unstorable, an_item("2")))

@@ -4,14 +4,14 @@ import asyncio
 import time
 
 from odradek.kafka.ends import Ends
-from odradek.topics import ITEMS, PAGES, SCHEDULED
+from odradek.topics import GROUPS, ITEMS, PAGES, SCHEDULED
 from odradek_api.gateway import Gateway
 from odradek_api.ports import Drained, Results
 
 PATIENCE_S = 20.0
 LOOK_EVERY_S = 0.25
-STEPS = (("fetcher", SCHEDULED), ("parser", PAGES), ("indexer", ITEMS))
-"""Who must have passed the end of what, one after the other."""
+STEPS = (SCHEDULED, PAGES, ITEMS)
+"""Whose ends must have been passed, one after the other."""
 
 
 class Purge:
@@ -59,9 +59,9 @@ class Pipeline:
     async def drained(self, within_s: float) -> bool:
         """True once everything that was sent when this was asked is fetched, parsed and stored; False: not in time."""
         until = time.monotonic() + within_s
-        for service, topic in STEPS:
+        for topic in STEPS:
             ends = await asyncio.to_thread(self._ends.end_offsets, topic)
-            while not await asyncio.to_thread(self._ends.passed, service, topic, ends):
+            while not await asyncio.to_thread(self._ends.passed, GROUPS[topic], topic, ends):
                 if time.monotonic() > until:
                     return False
                 await asyncio.sleep(LOOK_EVERY_S)

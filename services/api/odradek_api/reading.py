@@ -26,7 +26,6 @@ from odradek_api.core.queries import events_body, facets_body, facets_of
 AWAY = "Store is away"
 EXPORT_BATCH = 1000
 FACET_INTERVAL = "1m"
-SERVER_ERROR, TOO_MANY = 500, 429
 
 T = TypeVar("T")
 
@@ -71,6 +70,11 @@ class Reader:
         last = found[-1].get("sort") if found and len(found) == limit else None
         return {"total": hits["total"]["value"], "data": [hit["_source"] for hit in found], "after": last}
 
+    def search(self, body: Document) -> Document:
+        """Any search of crawl events, in Elasticsearch's own words."""
+        found: Document = self._searched(body)
+        return found
+
     def facets(self, query: Document) -> Document:
         """Counts of the crawl events that match, by outcome, status, host, reason, action and minute."""
         return facets_of(self._searched(facets_body(query, FACET_INTERVAL)))
@@ -94,8 +98,6 @@ class Reader:
         try:
             return self._search.call("POST", search_path(), body)
         except SearchRefused as error:
-            if error.status >= SERVER_ERROR or error.status == TOO_MANY:
-                raise Problem(503, AWAY, f"Elasticsearch cannot answer now: {error}") from error
             raise Problem(400, "Query not understood", str(error)[:500]) from error
         except InfrastructureAway as error:
             raise Problem(503, AWAY, str(error)) from error

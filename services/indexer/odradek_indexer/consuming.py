@@ -2,14 +2,12 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
 
 import msgspec
 import structlog
 
 from odradek.contracts import Item, decode, encode
-from odradek.errors import InfrastructureAway
 from odradek.kafka.deadletter import dead_record
 from odradek.kafka.records import Done, Poison, Record, Send, Stage
 from odradek.stores import dead_letter_document
@@ -18,40 +16,26 @@ from odradek_indexer import metrics
 from odradek_indexer.core.bulk import bulk_lines
 from odradek_indexer.core.dead_letters import event_of
 from odradek_indexer.core.duplicates import announcement, candidates
-from odradek_indexer.core.job_rules import UNKNOWN, JobRules
+from odradek_indexer.core.job_rules import JobRules
 from odradek_indexer.deadletters import DeadLetterStore
 from odradek_indexer.items import ItemStore, Offered, Outcome, Unstorable
+from odradek_indexer.knowing import KnownRules
 from odradek_indexer.logs import EventIndex
-from odradek_indexer.settings import JOB_PATIENCE_S
 
 SERVICE = "indexer"
 UNDECODABLE = "undecodable"
 UNSTORABLE = "unstorable"
-POLL_S = 0.05
 
 Result = Done | Poison
 log = structlog.get_logger()
 
 
-class Jobs(Protocol):
-    """The rules of the jobs that are known."""
-
-    @property
-    def ready(self) -> bool:
-        """True once all that was there at the start has been read."""
-        ...
-
-    def get(self, key: str) -> JobRules | None:
-        """The rules of one job."""
-        ...
-
-
 class ItemRecords:
     """Topic `items`: into MongoDB, and to the topic `changes` what somebody waits for."""
 
-    def __init__(self, store: ItemStore, jobs: Jobs, patience_s: float = JOB_PATIENCE_S) -> None:
-        self._store, self._jobs, self._patience_s = store, jobs, patience_s
-        self._gone: set[str] = set()
+    def __init__(self, stores: Callable[[str], ItemStore], rules: KnownRules) -> None:
+        """`stores`: by the name of the collection."""
+        self._stores, self._rules = stores, rules
 
     async def __call__(self, records: Sequence[Record]) -> list[Result]:
         """Store the items of these records.
@@ -61,31 +45,27 @@ class ItemRecords:
         """
         decoded = [_item(record) for record in records]
         items = [each for each in decoded if isinstance(each, Item)]
-        rules = {job: await self._rules(job) for job in {item.job for item in items}}
+        rules = {job: await self._rules.of(job) for job in {item.job for item in items}}
         offered = {
             name: Offered(each, rules[each.item.job].stored_data(each.item.type, each.item.data))
             for name, each in candidates(items).items()
         }
         with metrics.STORE_S.labels("items").time():
-            outcomes = await asyncio.to_thread(self._store.store, offered)
+            outcomes = await self._store(offered, rules)
         _count_items(offered, outcomes)
         return [
             each if isinstance(each, Poison) else _stored(record, each, offered[each.id], outcomes[each.id], rules)
             for record, each in zip(records, decoded, strict=True)
         ]
 
-    async def _rules(self, job: str) -> JobRules:
-        """A job's record is older than its items; one that does not come has been deleted."""
-        if not self._jobs.ready:
-            raise InfrastructureAway("the topic jobs has not been read to its end yet")
-        deadline = asyncio.get_running_loop().time() + self._patience_s
-        while (rules := self._jobs.get(job)) is None and job not in self._gone:
-            if asyncio.get_running_loop().time() >= deadline:
-                log.warning("items_of_unknown_job", job=job)
-                self._gone.add(job)
-            else:
-                await asyncio.sleep(POLL_S)
-        return rules or UNKNOWN
+    async def _store(self, offered: dict[str, Offered], rules: dict[str, JobRules]) -> dict[str, Outcome]:
+        parts: dict[str, dict[str, Offered]] = {}
+        for name, each in offered.items():
+            parts.setdefault(rules[each.candidate.item.job].collection, {})[name] = each
+        outcomes: dict[str, Outcome] = {}
+        for collection, part in parts.items():
+            outcomes |= await asyncio.to_thread(self._stores(collection).store, part)
+        return outcomes
 
 
 class EventRecords:

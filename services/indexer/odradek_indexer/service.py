@@ -1,10 +1,16 @@
-"""Composition root: three consumers in one process on one loop; each waits for its own store only."""
+"""Composition root: a consumer for each topic, in one process on one loop; each waits for its own store only."""
 
 import asyncio
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+
+import structlog
 
 from odradek.contracts import JobRecord, decode
+from odradek.errors import InfrastructureAway
+from odradek.kafka.groups import take_over_offsets
 from odradek.kafka.producer import StageProducer
 from odradek.kafka.runner import HandleMany, Runner
 from odradek.kafka.view import View
@@ -12,18 +18,23 @@ from odradek.runtime.health import serve_health
 from odradek.runtime.lifecycle import run_until_stopped
 from odradek.settings import Settings
 from odradek.stores import DEAD_LETTERS as LETTERS
-from odradek.stores import ITEMS as DOCUMENTS
 from odradek.stores import connect_documents, connect_search
-from odradek.topics import DEAD_LETTERS, ITEMS, JOBS, LOGS
-from odradek_indexer import metrics
+from odradek.topics import ARCHIVE_GROUP, DEAD_LETTERS, GROUPS, ITEMS, JOBS, LOGS, PAGES
 from odradek_indexer import settings as own
+from odradek_indexer.archiving import Archive, PageRecords
 from odradek_indexer.consuming import SERVICE, EventRecords, ItemRecords, LetterRecords
 from odradek_indexer.core.cap import EventCap
 from odradek_indexer.core.job_rules import JobRules, job_rules
 from odradek_indexer.deadletters import DeadLetterStore
 from odradek_indexer.items import ItemStore
+from odradek_indexer.knowing import KnownRules
 from odradek_indexer.logs import EventIndex
 from odradek_indexer.settings import Share
+
+FORMER_GROUP = SERVICE
+"""Of all topics, up to version 0.1."""
+AGAIN_S = 1.0
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +46,10 @@ class Consumer:
     handle: HandleMany
     share: Share
 
+    async def run(self, stop: asyncio.Event) -> None:
+        """Until `stop` is set."""
+        await self.runner.run_batches(self.handle, stop, self.share.batch, self.share.wait_s)
+
     def problem(self) -> str | None:
         """What it waits for; None: nothing."""
         if not self.runner.ready:
@@ -42,29 +57,31 @@ class Consumer:
         return None if self.runner.away is None else f"{self.topic} waits: {self.runner.away}"
 
 
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Where things go."""
+
+    items: Callable[[str], ItemStore]
+    """By collection."""
+    events: EventIndex
+    letters: DeadLetterStore
+    archive: Archive
+
+
 def main(settings: Settings) -> int:
     """Run until SIGTERM, drain, and return the exit code."""
     return run_until_stopped(partial(serve, settings))
 
 
-@dataclass(frozen=True, slots=True)
-class Stores:
-    """Where things go."""
-
-    items: ItemStore
-    events: EventIndex
-    letters: DeadLetterStore
-
-
 async def serve(settings: Settings, stop: asyncio.Event) -> None:
     """Index into the stores that the settings name until `stop` is set."""
     database, engine = connect_documents(settings), connect_search(settings)
-    cap = EventCap(settings.log_events_max)
     try:
         stores = Stores(
-            ItemStore(database[DOCUMENTS]),
-            EventIndex(engine, retention_days=own.RETENTION_DAYS, cap=cap),
+            cache(lambda name: ItemStore(database[name])),
+            EventIndex(engine, retention_days=own.RETENTION_DAYS, cap=EventCap(settings.log_events_max)),
             DeadLetterStore(database[LETTERS]),
+            Archive(settings.archive_dir),
         )
         await index(settings, stop, stores)
     finally:
@@ -74,38 +91,66 @@ async def serve(settings: Settings, stop: asyncio.Event) -> None:
 
 async def index(settings: Settings, stop: asyncio.Event, stores: Stores) -> None:
     """Index until `stop` is set."""
+    archiving = asyncio.Event()
     jobs: View[JobRules] = View(settings, JOBS, lambda _, value: job_rules(decode(JobRecord, value)))
+    jobs.on_change(_when_archiving(archiving, asyncio.get_running_loop()))
     producer = StageProducer(settings)
-    handlers: tuple[tuple[str, HandleMany, Share], ...] = (
-        (ITEMS, ItemRecords(stores.items, jobs), own.ITEMS),
-        (LOGS, EventRecords(stores.events), own.LOGS),
-        (DEAD_LETTERS, LetterRecords(stores.letters), own.DEAD_LETTERS),
-    )
+    rules = KnownRules(jobs)
+
+    def consumer(topic: str, handle: HandleMany, share: Share, group: str) -> Consumer:
+        return Consumer(topic, Runner(settings, SERVICE, topic, producer, share.window, group=group), handle, share)
+
     consumers = [
-        Consumer(topic, Runner(settings, SERVICE, topic, producer, share.window), handle, share)
-        for topic, handle, share in handlers
+        consumer(ITEMS, ItemRecords(stores.items, rules), own.ITEMS, GROUPS[ITEMS]),
+        consumer(LOGS, EventRecords(stores.events), own.LOGS, GROUPS[LOGS]),
+        consumer(DEAD_LETTERS, LetterRecords(stores.letters), own.DEAD_LETTERS, GROUPS[DEAD_LETTERS]),
     ]
     try:
+        serve_health(settings, ready=lambda: "; ".join(filter(None, (each.problem() for each in consumers))) or None)
         jobs.start()
-        _show(settings, consumers)
+        await _take_over(settings, stop)
         async with asyncio.TaskGroup() as group:
+            group.create_task(_prepare(stores.events))
             for each in consumers:
-                group.create_task(each.runner.run_batches(each.handle, stop, each.share.batch))
+                group.create_task(each.run(stop))
+            await _either(archiving, stop)
+            if not stop.is_set():
+                consumers.append(consumer(PAGES, PageRecords(stores.archive, rules), own.ARCHIVE, ARCHIVE_GROUP))
+                group.create_task(consumers[-1].run(stop))
     finally:
         jobs.stop()
         producer.close()
 
 
-def _show(settings: Settings, consumers: list[Consumer]) -> None:
-    for each in consumers:
-        metrics.AWAY.labels(each.topic).set_function(partial(_is_away, each.runner))
-        metrics.IN_HAND.labels(each.topic).set_function(partial(_in_hand, each.runner))
-    serve_health(settings, ready=lambda: "; ".join(filter(None, (each.problem() for each in consumers))) or None)
+def _when_archiving(wanted: asyncio.Event, loop: asyncio.AbstractEventLoop) -> Callable[[str, JobRules | None], None]:
+    """Nobody reads `pages` a second time before there is a job that keeps an archive."""
+
+    def look(_: str, rules: JobRules | None) -> None:
+        if rules is not None and rules.archive is not None:
+            loop.call_soon_threadsafe(wanted.set)
+
+    return look
 
 
-def _is_away(runner: Runner) -> float:
-    return 0.0 if runner.away is None else 1.0
+async def _prepare(events: EventIndex) -> None:
+    """Import the search engine's client and make the template while partitions are waited for."""
+    with suppress(InfrastructureAway):
+        await asyncio.to_thread(events.prepare)
 
 
-def _in_hand(runner: Runner) -> float:
-    return float(runner.intake.in_hand)
+async def _take_over(settings: Settings, stop: asyncio.Event) -> None:
+    """Go on where an indexer of version 0.1 was, which read all topics in one group."""
+    while not stop.is_set():
+        try:
+            return await asyncio.to_thread(take_over_offsets, settings, FORMER_GROUP, (ITEMS, LOGS, DEAD_LETTERS))
+        except InfrastructureAway as error:
+            log.warning("infrastructure_away", service=SERVICE, error=str(error))
+            await asyncio.sleep(AGAIN_S)
+    return None
+
+
+async def _either(*events: asyncio.Event) -> None:
+    waiting = [asyncio.ensure_future(each.wait()) for each in events]
+    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    for each in waiting:
+        each.cancel()

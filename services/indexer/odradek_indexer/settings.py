@@ -11,11 +11,15 @@ class Share:
 
     batch: int
     window: Window
+    wait_s: float = 0.0
+    """How long a batch that is not full waits for more."""
 
 
 ITEMS = Share(batch=500, window=Window(2000, 32 * 1024 * 1024))
 LOGS = Share(batch=1000, window=Window(4000, 32 * 1024 * 1024))
 DEAD_LETTERS = Share(batch=50, window=Window(100, 48 * 1024 * 1024))
+ARCHIVE = Share(batch=5000, window=Window(5000, 64 * 1024 * 1024), wait_s=10.0)
+"""A batch is a file for each job and partition in it: large ones are worth a wait, memory bounds them."""
 
 RETENTION_DAYS = 30
 """Of the lifecycle policy that is made where there is none; a policy changed in Elasticsearch stays as it is."""

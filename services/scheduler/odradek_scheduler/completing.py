@@ -17,7 +17,7 @@ from odradek.kafka.view import View
 from odradek.settings import Settings
 from odradek.topics import JOBS, PROGRESS
 from odradek.urls import partition_of
-from odradek_scheduler.core.completion import GROUPS, Completion, Need
+from odradek_scheduler.core.completion import Completion, Need
 from odradek_scheduler.outbox import Outbox
 from odradek_scheduler.owned import Ownership
 from odradek_scheduler.settings import COMPLETION_EVERY_S
@@ -116,7 +116,7 @@ class Completing:
     def _read(self, need: Need) -> dict[int, int]:
         if need.what == "ends":
             return self._ends.end_offsets(need.topic)
-        return self._ends.committed(GROUPS[need.topic], need.topic)
+        return self._ends.committed(need.group, need.topic)
 
     def _announce(self, name: str) -> None:
         job = self._jobs[name]

@@ -125,6 +125,9 @@ def _overrides(spec: JobSpecification, environ: Mapping[str, str], *, private: b
     """Settings that this crawl needs: its own plugins are allowed, since their author is who runs it."""
     allowed = [*filter(None, environ.get("ODRADEK_PLUGINS", "").split(",")), *spec.plugins]
     overrides = {"ODRADEK_PLUGINS": ",".join(dict.fromkeys(allowed))} if spec.plugins else {}
+    if spec.archive is not None and "ODRADEK_ARCHIVE_DIR" not in environ:
+        folder = Path(spec.archive.warc)
+        overrides["ODRADEK_ARCHIVE_DIR"] = str(folder if folder.is_absolute() else Path.cwd())
     return overrides | ({"ODRADEK_ALLOW_PRIVATE_NETWORKS": "1"} if private else {})
 
 

@@ -41,7 +41,7 @@ class Intake:
     def __init__(
         self,
         settings: Settings,
-        service: str,
+        group: str,
         topic: str,
         window: Window,
         deliver: Callable[[list[Record]], None],
@@ -50,12 +50,12 @@ class Intake:
         self.hand = InHand(window)
         self.assigned = False
         """True once the group has said what is ours, be it nothing."""
-        self.gap: Callable[[str, int, int, int], None] = lambda *_: None
-        """Called in the consumer's thread with topic, partition, first missing offset and where reading goes on."""
+        self.gap: Callable[[Gap], None] = lambda _: None
+        """Called in the consumer's thread."""
         self._topic = settings.topic(topic)
         self._drain_s = settings.drain
         self._window, self._deliver = window, deliver
-        self._config = consumer_config(settings, settings.group(service)) | (config or {})
+        self._config = consumer_config(settings, settings.group(group)) | (config or {})
         self._config["on_commit"] = self._committed
         self._stopping = Event()
         self._deadline: float | None = None
@@ -164,7 +164,7 @@ class Intake:
 
     def _report(self, gap: Gap) -> None:
         log.warning("gap", topic=self._topic, partition=gap.partition, first=gap.first_missing, next=gap.next_read)
-        self.gap(self._topic, gap.partition, gap.first_missing, gap.next_read)
+        self.gap(gap)
 
     def _commit(self, consumer: Consumer, *, wait: bool = False) -> None:
         now = monotonic()

@@ -8,18 +8,22 @@ acknowledged every stage of it; the low-water mark of finished records is commit
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from time import monotonic
 from typing import TypeVar
 
 import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
+from odradek.clock import now_ms
 from odradek.errors import InfrastructureAway
 from odradek.kafka.deadletter import dead_letter, within_limit
+from odradek.kafka.gaps import gap_event
 from odradek.kafka.intake import Intake
 from odradek.kafka.metrics import RUNNERS
 from odradek.kafka.producer import StageProducer
 from odradek.kafka.records import Done, Poison, Record, Send, ToFrontier
-from odradek.kafka.window import Window
+from odradek.kafka.window import Gap, Window
 from odradek.settings import Settings
 
 __all__ = ["HandleMany", "HandleOne", "Result", "Runner", "Window"]
@@ -35,12 +39,24 @@ Work = Callable[[], Awaitable[None]]
 ROUND = 500
 """Most results that are settled together."""
 LEAVE_S = 5.0
+COMPANY_S = 0.1
+"""How often a batch that waits for company looks whether it is full."""
 
 
 class Runner:
     """Runs one handler over one topic until `stop` is set. Made and used on the event loop that runs it."""
 
-    def __init__(self, settings: Settings, service: str, topic: str, producer: StageProducer, window: Window) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        service: str,
+        topic: str,
+        producer: StageProducer,
+        window: Window,
+        *,
+        group: str | None = None,
+    ) -> None:
+        """`group`: without prefix; None: named as the service."""
         self.service = service
         self.topic = topic
         self.producer = producer
@@ -53,7 +69,9 @@ class Runner:
         self._inbox: asyncio.Queue[Record] = asyncio.Queue()
         self._results: deque[Result] = deque()
         self._some = asyncio.Event()
-        self.intake = Intake(settings, service, topic, window, self._deliver)
+        self._gaps: deque[Send] = deque()
+        self.intake = Intake(settings, group or service, topic, window, self._deliver)
+        self.intake.gap = partial(self._gap, asyncio.get_running_loop(), settings.topic(topic))
         RUNNERS.add(self)
 
     @property
@@ -86,7 +104,10 @@ class Runner:
     async def run_batches(
         self, handle: HandleMany, stop: asyncio.Event, max_records: int, max_wait_s: float = 0.0
     ) -> None:
-        """Handle records in batches: what is there, at most `max_records`, after at most `max_wait_s` for company."""
+        """Handle records in batches: what is there, at most `max_records`, after at most `max_wait_s` for company.
+
+        A full window is not waited in: what is there is handled.
+        """
 
         async def work() -> None:
             while True:
@@ -100,8 +121,9 @@ class Runner:
 
     async def _batch(self, max_records: int, max_wait_s: float) -> list[Record]:
         records = [await self._inbox.get()]
-        if max_wait_s and self._inbox.qsize() < max_records - 1:
-            await asyncio.sleep(max_wait_s)
+        deadline = monotonic() + max_wait_s
+        while self._inbox.qsize() < max_records - 1 and self.intake.hand.free() > 0 and monotonic() < deadline:  # noqa: ASYNC110  (a window sets no event)
+            await asyncio.sleep(COMPANY_S)
         while len(records) < max_records and not self._inbox.empty():
             records.append(self._inbox.get_nowait())
         return [record for record in records if self.intake.hand.begin(record)]
@@ -161,12 +183,19 @@ class Runner:
     async def _settle(self) -> None:
         while True:
             await self._some.wait()
+            while self._gaps:
+                await self._send([self._gaps.popleft()], [])
             results = [self._results.popleft() for _ in range(min(ROUND, len(self._results)))]
             if not self._results:
                 self._some.clear()
             await self._send_stages(results)
             self.intake.hand.finish([result.record for result in results])
             self.finished += len(results)
+
+    def _gap(self, loop: asyncio.AbstractEventLoop, topic: str, gap: Gap) -> None:
+        """In the consumer's thread: what retention cut off is a crawl event."""
+        self._gaps.append(gap_event(self.service, topic, gap, now_ms()))
+        loop.call_soon_threadsafe(self._some.set)
 
     async def _send_stages(self, results: list[Result]) -> None:
         for number in range(max((len(result.stages) for result in results), default=0)):

@@ -19,6 +19,7 @@ from odradek.stores.events import (
 from odradek.stores.items import (
     ITEMS,
     Document,
+    collection_of,
     exported_json,
     exported_line,
     instant,
@@ -39,6 +40,7 @@ __all__ = [
     "SearchEngine",
     "SearchRefused",
     "bulk_path",
+    "collection_of",
     "connect_documents",
     "connect_search",
     "count_path",

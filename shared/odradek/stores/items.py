@@ -1,4 +1,4 @@
-"""Items in MongoDB: collection `items`, one document each, `_id` = item id.
+"""Items in MongoDB: collection `items` or the one that the job names, one document each, `_id` = item id.
 
     {_id, type, url, job_id, run, first_seen, last_seen, meta, data, content_hash, change, changed?, reparse?}
 
@@ -21,10 +21,15 @@ from odradek.stores.decimals import plain_decimal
 Document = dict[str, Any]
 
 ITEMS = "items"
-"""Name of the collection."""
+"""Name of the collection, unless the job names another."""
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  (UTC throughout, and written so)
 _EXPORTED = ("_id", "type", "url", "job_id", "run", "first_seen", "last_seen", "meta", "data")
+
+
+def collection_of(spec: Mapping[str, Any]) -> str:
+    """The collection of a job's items, by its specification as it travels."""
+    return str((spec.get("items") or {}).get("collection", ITEMS))
 
 
 def item_document(item: Item, data: dict[str, Any], first_seen_ms: int) -> Document:

@@ -76,9 +76,9 @@ def everything_in(settings: Settings, topic: str, *, at_least: int = 0, within_s
         consumer.close()
 
 
-def committed(settings: Settings, service: str, topic: str) -> dict[int, int]:
-    """What a service's group has committed, by partition; partitions without commit are left out."""
-    consumer = Consumer(consumer_config(settings, settings.group(service)))
+def committed(settings: Settings, group: str, topic: str) -> dict[int, int]:
+    """What a group (named without prefix) has committed, by partition; partitions without commit are left out."""
+    consumer = Consumer(consumer_config(settings, settings.group(group)))
     try:
         name = settings.topic(topic)
         known = consumer.list_topics(name, timeout=5).topics[name].partitions

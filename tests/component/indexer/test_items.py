@@ -16,13 +16,29 @@ from odradek.topics import CHANGES, DEAD_LETTERS
 from odradek_indexer.consuming import ItemRecords, Result
 from odradek_indexer.core.duplicates import candidates
 from odradek_indexer.items import ItemStore, Offered
+from odradek_indexer.knowing import KnownRules
 
 DAY_MS = 86_400_000
 SCHEDULED = {JOB: {"schedule": {"every": 3600}}}
 
 
 def indexing(collection: MemoryCollection, jobs: KnownJobs | None = None) -> ItemRecords:
-    return ItemRecords(ItemStore(collection), jobs or KnownJobs(), patience_s=0.0)  # type: ignore[arg-type]  # a fake
+    store = ItemStore(collection)  # type: ignore[arg-type]  # a fake
+    return ItemRecords(lambda _: store, KnownRules(jobs or KnownJobs(), patience_s=0.0))
+
+
+async def test_items_go_into_the_collection_that_their_job_names() -> None:
+    shared, own = MemoryCollection(), MemoryCollection()
+    jobs = KnownJobs(job2={"items": {"collection": "books"}})
+    collections = {"items": ItemStore(shared), "books": ItemStore(own)}  # type: ignore[arg-type]  # fakes
+    index = ItemRecords(collections.__getitem__, KnownRules(jobs))
+    delivered = records(an_item("1"), an_item("2", id="job2:2", job="job2"), an_item("3"))
+
+    results = await index(delivered)
+
+    assert results == [Done(record) for record in delivered]
+    assert set(shared.documents) == {f"{JOB}:1", f"{JOB}:3"}
+    assert set(own.documents) == {"job2:2"}
 
 
 def sends(results: list[Result]) -> list[Send]:

@@ -4,6 +4,8 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import cache
+from pathlib import Path
 
 from tests.component.indexer.fakes import JOB, MemoryCollection, MemorySearch, SlowCollection, an_event, an_item
 
@@ -11,7 +13,8 @@ from odradek.contracts import JobRecord, encode
 from odradek.kafka.records import Send
 from odradek.settings import Settings
 from odradek.testing.broker import MockBroker, committed, everything_in, put
-from odradek.topics import DEAD_LETTERS, ITEMS, JOBS, LOGS, TOPICS
+from odradek.topics import DEAD_LETTERS, GROUPS, ITEMS, JOBS, LOGS, TOPICS
+from odradek_indexer.archiving import Archive
 from odradek_indexer.core.cap import EventCap
 from odradek_indexer.deadletters import DeadLetterStore
 from odradek_indexer.items import ItemStore
@@ -30,13 +33,18 @@ async def until(true: Callable[[], bool]) -> None:
 
 @asynccontextmanager
 async def indexing(
-    settings: Settings, items: MemoryCollection, search: MemorySearch, letters: MemoryCollection
+    settings: Settings,
+    items: MemoryCollection,
+    search: MemorySearch,
+    letters: MemoryCollection,
+    archive_dir: Path = Path("/nowhere"),
 ) -> AsyncIterator[None]:
     """The service, told to stop when the block ends, and waited for."""
     stores = Stores(
-        ItemStore(items),  # type: ignore[arg-type]  # a fake
+        cache(lambda _: ItemStore(items)),  # type: ignore[arg-type]  # a fake
         EventIndex(search.engine, retention_days=30, cap=EventCap(0)),
         DeadLetterStore(letters),  # type: ignore[arg-type]  # a fake
+        Archive(archive_dir),
     )
     stop = asyncio.Event()
     task = asyncio.create_task(index(settings, stop, stores))
@@ -59,8 +67,8 @@ async def test_items_events_and_dead_letters_reach_their_stores_and_are_committe
         async with indexing(settings, items, search, letters):
             await until(lambda: len(items.documents) == 1200 and len(letters.documents) == 1)
             await until(lambda: len(search.events) == 1501)
-            await until(lambda: committed(settings, "indexer", ITEMS) == {0: 1201})
-            await until(lambda: sum(committed(settings, "indexer", LOGS).values()) == 1501)
+            await until(lambda: committed(settings, GROUPS[ITEMS], ITEMS) == {0: 1201})
+            await until(lambda: sum(committed(settings, GROUPS[LOGS], LOGS).values()) == 1501)
 
         assert next(iter(letters.documents.values()))["value"] == b"poison"
         assert [
@@ -79,11 +87,11 @@ async def test_while_a_store_is_away_nothing_is_committed_and_then_everything_is
 
         async with indexing(settings, items, search, letters):
             await until(lambda: len(search.events) == 100)
-            await until(lambda: committed(settings, "indexer", LOGS) == {0: 100})
-            assert committed(settings, "indexer", ITEMS) == {}
+            await until(lambda: committed(settings, GROUPS[LOGS], LOGS) == {0: 100})
+            assert committed(settings, GROUPS[ITEMS], ITEMS) == {}
 
             items.away = False
-            await until(lambda: committed(settings, "indexer", ITEMS) == {0: 100})
+            await until(lambda: committed(settings, GROUPS[ITEMS], ITEMS) == {0: 100})
 
         assert len(items.documents) == items.writes == 100
 
@@ -114,7 +122,7 @@ async def test_what_a_stopped_indexer_has_not_committed_is_read_again_and_change
         put(settings, *twice)
 
         async with indexing(settings, items, search, letters):
-            await until(lambda: committed(settings, "indexer", ITEMS) == {0: 400})
+            await until(lambda: committed(settings, GROUPS[ITEMS], ITEMS) == {0: 400})
 
         assert len(items.documents) == items.writes == 200
         assert everything_in(settings, DEAD_LETTERS) == []

@@ -11,14 +11,14 @@ from .harness import NOW_MS
 
 ALL_STEPS = [
     Need("ends", "scheduled"),
-    Need("committed", "scheduled"),
+    Need("committed", "scheduled", "fetcher"),
     Need("ends", "pages"),
-    Need("committed", "pages"),
+    Need("committed", "pages", "parser"),
     Need("ends", "frontier"),
     Need("ends", "items"),
-    Need("committed", "items"),
+    Need("committed", "items", "indexer.items"),
     Need("ends", "logs"),
-    Need("committed", "logs"),
+    Need("committed", "logs", "indexer.logs"),
 ]
 ENDS = {0: 10, 1: 10}
 
@@ -84,7 +84,7 @@ def test_it_does_not_begin_while_a_url_is_pending_or_a_partition_is_silent() -> 
 
 def test_services_that_are_behind_are_waited_for() -> None:
     completion = a_completion()
-    need = Need("committed", "scheduled")
+    need = Need("committed", "scheduled", "fetcher")
     go_on(completion, until=need)
     completion.answered(need, {0: 10, 1: 9})
     assert completion.needs(NOW_MS) == need
@@ -97,7 +97,7 @@ def test_an_empty_partition_without_a_committed_offset_is_passed() -> None:
     completion.answered(Need("ends", "scheduled"), {0: 0, 1: 0})
     assert completion.needs(NOW_MS) == Need("ends", "scheduled")
     completion.answered(Need("ends", "scheduled"), {0: 0, 1: 0})
-    completion.answered(Need("committed", "scheduled"), {})
+    completion.answered(Need("committed", "scheduled", "fetcher"), {})
     assert completion.needs(NOW_MS) == Need("ends", "pages")
 
 
@@ -163,3 +163,14 @@ def test_the_state_follows_from_what_was_wanted_and_kept(wanted: Any, counters: 
     reached = completion.reached(NOW_MS)
     assert reached is not None
     assert reached.state == state
+
+
+def test_a_job_with_an_archive_waits_for_its_last_page_to_be_archived() -> None:
+    completion = a_completion(a_record(spec={"archive": {"warc": "pages"}}))
+    last = Need("committed", "pages", "indexer.pages")
+    steps = go_on(completion, until=last)
+
+    assert steps == [*ALL_STEPS, Need("ends", "pages")]
+    assert completion.reached(NOW_MS) is None
+    completion.answered(last, ENDS)
+    assert completion.reached(NOW_MS) is not None

@@ -78,6 +78,7 @@ meta: {team: a}
 schedule: {fresh_by: 08:00, timezone: Europe/Berlin}
 webhooks: ["https://hooks.example/a"]
 archive: {warc: "s3://bucket/x"}
+items: {collection: books-2026}
 """
 
 
@@ -115,6 +116,7 @@ def test_the_defaults_are_those_of_the_contract() -> None:
             ],
         },
         "extract": None, "plugins": [], "meta": {}, "schedule": None, "webhooks": [], "archive": None,
+        "items": {"collection": "items"},
     }  # fmt: skip
 
 

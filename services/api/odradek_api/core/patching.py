@@ -8,6 +8,7 @@ FIXED = {
     "seeds": "add seeds with POST /v1/jobs/{id}/seeds",
     "scope.drop_query_parameters": "it is part of the identity of the URLs known so far; submit a new job",
     "scope.sort_query": "it is part of the identity of the URLs known so far; submit a new job",
+    "items.collection": "items stored so far would stay behind; submit a new job",
     "fetch.method": "it is part of the identity of the URLs known so far; submit a new job",
     "fetch.body": "it is part of the identity of the URLs known so far; submit a new job",
 }

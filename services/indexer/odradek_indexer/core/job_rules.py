@@ -1,11 +1,11 @@
-"""What the indexer must know of a job: which fields are decimals, and whether somebody waits for its changes."""
+"""What the indexer must know of a job: which fields are decimals, who waits for changes, and where things go."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from odradek.contracts import JobRecord
-from odradek.stores import decimal128
+from odradek.stores import ITEMS, collection_of, decimal128
 
 Data = dict[str, Any]
 Convert = Callable[[Any], Any]
@@ -20,6 +20,10 @@ class JobRules:
     """Item type to its fields that hold decimals, at whatever depth."""
     announces_new: bool
     """True for jobs with a schedule: a new item is news only where there is an earlier run to compare with."""
+    collection: str = ITEMS
+    """Where its items are stored."""
+    archive: str | None = None
+    """Where its pages are archived; None: nowhere."""
 
     def stored_data(self, kind: str, data: Data) -> Data:
         """The data of an item as it is stored: decimals as Decimal128 where they are numbers."""
@@ -38,6 +42,8 @@ def job_rules(record: JobRecord) -> JobRules:
     return JobRules(
         decimals={kind: fields for kind, fields in found.items() if fields},
         announces_new=record.spec.get("schedule") is not None,
+        collection=collection_of(record.spec),
+        archive=(record.spec.get("archive") or {}).get("warc"),
     )
 
 

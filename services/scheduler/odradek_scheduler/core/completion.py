@@ -5,7 +5,8 @@
 3. the parsers' have reached the end of `pages`, taken after step 2;
 4. every frontier end, taken after step 3, is covered by a report in which the job's ledger is as it was in step 1:
    so no fact of this job came in between. (Other jobs' facts may; on a busy cluster there always are some.)
-Anything else starts again. Then the indexer has to pass the ends of `items` and `logs`, taken after step 4.
+Anything else starts again. Then the indexer has to pass the ends of `items` and `logs`, taken after step 4,
+and those of `pages` where the job keeps an archive.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,20 +23,16 @@ class Need(NamedTuple):
     what: Literal["ends", "committed"]
     topic: str
     """Without prefix."""
+    group: str = ""
+    """Whose committed offsets; without prefix."""
 
 
 Offsets = Mapping[int, int]
 """By partition."""
 
-GROUPS: Final[dict[str, str]] = {
-    topics.SCHEDULED: "fetcher",
-    topics.PAGES: "parser",
-    topics.ITEMS: "indexer",
-    topics.LOGS: "indexer",
-}
-"""Whose committed offsets are meant."""
-_BEFORE: Final = (topics.SCHEDULED, topics.PAGES)
-_AFTER: Final = (topics.ITEMS, topics.LOGS)
+_BEFORE: Final = tuple((topic, topics.GROUPS[topic]) for topic in (topics.SCHEDULED, topics.PAGES))
+_AFTER: Final = tuple((topic, topics.GROUPS[topic]) for topic in (topics.ITEMS, topics.LOGS))
+_ARCHIVED: Final = (topics.PAGES, topics.ARCHIVE_GROUP)
 
 
 @dataclass(slots=True)
@@ -51,8 +48,9 @@ class _Attempt:
     covered: bool = False
 
 
-def _steps(names: tuple[str, ...]) -> list[Need]:
-    return [Need(what, name) for name in names for what in ("ends", "committed")]
+def _steps(*passed: tuple[str, str]) -> list[Need]:
+    """That these groups have passed the ends of these topics, one after the other."""
+    return [need for topic, group in passed for need in (Need("ends", topic), Need("committed", topic, group))]
 
 
 class Completion:
@@ -148,14 +146,15 @@ class Completion:
             return
         if len(self._reports) == self._partitions and all(_empty(report, record) for report in self._reports.values()):
             self._attempt = _Attempt(
-                dict(self._reports), [*_steps(_BEFORE), Need("ends", topics.FRONTIER)], {}, at_ms=now_ms
+                dict(self._reports), [*_steps(*_BEFORE), Need("ends", topics.FRONTIER)], {}, at_ms=now_ms
             )
 
     def _cover(self, attempt: _Attempt) -> None:
         """Step 4: `attempt.ends` are the frontier's."""
         if all(self._reports[partition].offset >= end for partition, end in attempt.ends.items()):
             attempt.covered = True
-            attempt.waits = _steps(_AFTER)
+            archives = self._record is not None and self._record.spec.get("archive") is not None
+            attempt.waits = _steps(*_AFTER, *([_ARCHIVED] if archives else []))
 
 
 def _empty(report: Progress, record: JobRecord) -> bool:
@@ -163,6 +162,7 @@ def _empty(report: Progress, record: JobRecord) -> bool:
     return (
         not report.recovering
         and report.counters.pending == 0
+        and not report.sitemaps.get("pending")
         and report.run == record.run
         and report.version <= record.version
     )
@@ -170,8 +170,8 @@ def _empty(report: Progress, record: JobRecord) -> bool:
 
 def _same(before: Progress, now: Progress) -> bool:
     """No fact of the job came in between."""
-    return (before.counters, before.epoch, before.run, before.version) == (
-        now.counters, now.epoch, now.run, now.version,
+    return (before.counters, before.sitemaps, before.epoch, before.run, before.version) == (
+        now.counters, now.sitemaps, now.epoch, now.run, now.version,
     )  # fmt: skip
 
 
