@@ -9,6 +9,7 @@ import pytest_asyncio
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from odradek.contracts import LogEvent, decode
 from odradek.engines.kafka import kafka_engine
 from odradek.kafka.admin import apply_topics
 from odradek.kafka.deadletter import MAX_VALUE_BYTES
@@ -17,8 +18,8 @@ from odradek.kafka.records import Done, Record, Send
 from odradek.kafka.runner import Runner, Window
 from odradek.runtime.supervisor import Child, Supervisor
 from odradek.settings import Settings
-from odradek.testing.broker import committed, put
-from odradek.topics import PAGES, SCHEDULED
+from odradek.testing.broker import committed, everything_in, put
+from odradek.topics import LOGS, PAGES, SCHEDULED
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
@@ -93,7 +94,7 @@ async def test_a_member_that_joins_and_one_that_leaves_cost_no_record_and_no_sec
 
 async def test_what_retention_cut_is_reported_as_a_gap_and_reading_goes_on(settings: Settings) -> None:
     await asyncio.to_thread(put, settings, *(Send(SCHEDULED, "k", b"") for _ in range(10)))
-    producer, gaps, handled = StageProducer(settings), [], []
+    producer, handled = StageProducer(settings), []
 
     async def handle(record: Record) -> Done:
         handled.append(record.offset)
@@ -101,7 +102,6 @@ async def test_what_retention_cut_is_reported_as_a_gap_and_reading_goes_on(setti
 
     async def run(until_handled: int) -> None:
         stop, runner = asyncio.Event(), Runner(settings, SERVICE, SCHEDULED, producer, Window(64))
-        runner.intake.gap = lambda *gap: gaps.append(gap)
         running = asyncio.create_task(runner.run_each(handle, stop, 4))
         await until(lambda: until_handled in handled)
         stop.set()
@@ -116,7 +116,11 @@ async def test_what_retention_cut_is_reported_as_a_gap_and_reading_goes_on(setti
     await run(until_handled=29)
     producer.close()
 
-    assert gaps == [(name, 0, 10, 25)]
+    (event,) = [
+        decode(LogEvent, record.value or b"") for record in await asyncio.to_thread(everything_in, settings, LOGS)
+    ]
+    assert event.event.action == "gap"
+    assert event.labels == {"topic": name, "partition": "0", "first_missing": "10", "next_read": "25"}
     assert handled == [*range(10), *range(25, 30)]
     assert committed(settings, SERVICE, SCHEDULED)[0] == 30
 

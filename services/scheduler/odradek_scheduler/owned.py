@@ -7,10 +7,11 @@ import msgspec
 import structlog
 
 from odradek.clock import now_ms
-from odradek.contracts import Batch, EcsEvent, EcsService, LogEvent, OdradekFields, decode, encode, event_id, timestamp
+from odradek.contracts import Batch, decode
 from odradek.kafka.deadletter import dead_letter
-from odradek.kafka.records import Poison, Record, Send
-from odradek.topics import LOGS
+from odradek.kafka.gaps import gap_event
+from odradek.kafka.records import Poison, Record
+from odradek.kafka.window import Gap
 from odradek_scheduler.core.partition import Limits, Partition
 from odradek_scheduler.outbox import Outbox
 from odradek_scheduler.settings import SERVICE
@@ -82,7 +83,9 @@ class Ownership:
         if record.offset < owned.core.position:
             return
         if 0 < owned.core.position < record.offset:
-            self._outbox.send([_gap(owned, record)])
+            gap = Gap(record.partition, owned.core.position, record.offset)
+            log.error("gap", topic=record.topic, partition=gap.partition, first=gap.first_missing, next=gap.next_read)
+            self._outbox.send([gap_event(SERVICE, record.topic, gap, now_ms())])
         writes = owned.core.fold(self._batch(record), record.offset)
         self._tables.apply(record.partition, writes, self._outbox.producer)
         if owned.core.told:
@@ -104,21 +107,3 @@ class Ownership:
         core.load()
         owned = self._owned[number] = Owned(number, core)
         return owned
-
-
-def _gap(owned: Owned, record: Record) -> Send:
-    """Retention has cut off a piece of the log before it was folded; leases bring the URLs back (rule M)."""
-    at_ms, cut = now_ms(), record.offset - owned.core.position
-    log.error("frontier_gap", partition=record.partition, position=owned.core.position, next=record.offset)
-    event = LogEvent(
-        timestamp=timestamp(at_ms),
-        event=EcsEvent(
-            id=event_id("", 0, f"{record.topic}-{record.partition}-{record.offset}", 0, "gap"),
-            action="gap",
-            outcome="failure",
-        ),
-        service=EcsService(name=SERVICE),
-        odradek=OdradekFields(job_id=""),
-        message=f"Retention cut {cut} batches off frontier partition {record.partition} before they were folded.",
-    )
-    return Send(LOGS, "gap", encode(event))

@@ -5,16 +5,18 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 
-from odradek.contracts import Batch, decode
+from odradek.contracts import Batch, LogEvent, decode
 from odradek.errors import InfrastructureAway
+from odradek.kafka.client import consumer_config
 from odradek.kafka.producer import StageProducer
 from odradek.kafka.records import Done, Poison, Record, Send, Stage, ToFrontier
 from odradek.kafka.runner import Runner, Window
 from odradek.settings import Settings
 from odradek.testing.broker import MockBroker, committed, everything_in, put
 from odradek.testing.records import a_parsed
-from odradek.topics import DEAD_LETTERS, FRONTIER, ITEMS, PAGES, SCHEDULED
+from odradek.topics import DEAD_LETTERS, FRONTIER, ITEMS, LOGS, PAGES, SCHEDULED
 
 SERVICE = "fetcher"
 
@@ -187,6 +189,41 @@ async def test_a_full_window_pauses_and_every_record_is_still_handled_once(broke
         await until(lambda: runner.finished == 300)
     assert handled == list(range(300))
     assert most <= 20
+
+
+def cut_off(settings: Settings, after: int) -> int:
+    """The group has read `after` records when the broker's retention takes some more; returns the first that is left.
+
+    librdkafka's broker keeps 5 MiB of a partition.
+    """
+    put(settings, *requests(after + 1))
+    consumer = Consumer(consumer_config(settings, settings.group(SERVICE)))
+    place = TopicPartition(settings.topic(SCHEDULED), 0, after)
+    consumer.commit(offsets=[place], asynchronous=False)
+    put(settings, *(Send(SCHEDULED, "k", bytes(500_000)) for _ in range(20)))
+    low, _ = consumer.get_watermark_offsets(place, timeout=5)
+    consumer.close()
+    return low
+
+
+async def test_what_retention_cut_off_is_told_as_an_event_and_reading_goes_on_behind_it(broker: MockBroker) -> None:
+    settings = broker.settings()
+    low = await asyncio.to_thread(cut_off, settings, 2)
+    handled: list[int] = []
+
+    async def handle(record: Record) -> Done:
+        handled.append(record.offset)
+        return Done(record)
+
+    async with running(settings, handle) as (runner, _):
+        await until(lambda: runner.finished == 23 - low)
+        logs = await asyncio.to_thread(everything_in, settings, LOGS, at_least=1)
+    (event,) = [decode(LogEvent, record.value or b"") for record in logs]
+    labels = {"topic": "odradek.scheduled", "partition": "0", "first_missing": "2", "next_read": str(low)}
+    assert low > 3
+    assert (event.event.action, event.service.name, event.labels) == ("gap", SERVICE, labels)
+    assert sorted(handled) == list(range(low, 23))
+    assert committed(settings, SERVICE, SCHEDULED) == {0: 23}
 
 
 async def test_an_engine_that_is_away_is_asked_again_and_a_bug_ends_the_run(broker: MockBroker) -> None:
