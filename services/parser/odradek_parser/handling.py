@@ -11,7 +11,7 @@ from odradek.contracts import PAGE_HEADER, FetchRequest, JobRecord, PageMeta, de
 from odradek.kafka.records import Done, Poison, Record, Send, Stage, ToFrontier
 from odradek.topics import LOGS
 from odradek_parser import metrics
-from odradek_parser.core.facts import discovered, parse_event, parsed, poisoned
+from odradek_parser.core.facts import discovered, parse_event, parsed, poisoned, sitemap_found
 from odradek_parser.core.forwarded import Forwarded, Known
 from odradek_parser.core.parsing import Reader, Reading
 from odradek_parser.guard import Guard, NoGuard
@@ -96,20 +96,18 @@ class Handler:
         made = record_sends(record, meta, job, reading, now)
         sends, items, malformed = made.sends, made.items, made.malformed
         took_ns = time.perf_counter_ns() - began_ns
-        if reading.kept:
+        if reading.kept or (request.kind == "sitemap" and meta.outcome == "fetched"):
             event = parse_event(meta, reading, now_ms=now, items=items, malformed=malformed,
                                 job_meta=job.spec.get("meta"), took_ns=took_ns)  # fmt: skip
             sends.append(Send(LOGS, request.job + request.fp, encode(event)))
         facts = tuple(
             ToFrontier(target.url.key, discovered(request, target, reading.url)) for target in reading.targets
-        )
+        ) + tuple(ToFrontier(url.key, sitemap_found(request, url, reading.url)) for url in reading.sitemaps)
         fps = [target.url.fp for target in reading.targets]
         if request.kind == "page":
             fps.append(request.fp)
         first = Stage(sends=tuple(sends), facts=facts, acknowledged=lambda: known.acknowledged(fps))
         _count(meta, reading, items, malformed, took_ns)
-        if request.kind != "page":
-            return Done(record, (first,))
         outcome = parsed(meta, reading, items=items, malformed=malformed, now_ms=now)
         return Done(record, (first, Stage(facts=(ToFrontier(request.key, outcome),))))
 
@@ -118,10 +116,9 @@ class Handler:
         request, now = meta.request, self._clock()
         metrics.POISON.inc()
         event = parse_event(meta, None, now_ms=now, error=error)
-        stages = [Stage(sends=(Send(LOGS, request.job + request.fp, encode(event)),))]
-        if request.kind == "page":
-            stages.append(Stage(facts=(ToFrontier(request.key, poisoned(request, now)),)))
-        return Poison(record, "poison", error, tuple(stages))
+        said = Stage(sends=(Send(LOGS, request.job + request.fp, encode(event)),))
+        ended = Stage(facts=(ToFrontier(request.key, poisoned(request, now)),))
+        return Poison(record, "poison", error, (said, ended))
 
 
 def _count(meta: PageMeta, reading: Reading, items: int, malformed: int, took_ns: int) -> None:

@@ -49,8 +49,3 @@ class Readers:
             return Unreadable(str(refused))
         except ValueError as error:
             return Unreadable(f"the specification of the job cannot be read: {' '.join(str(error).split())[:300]}")
-
-
-def product_token(user_agent: str) -> str:
-    """The word by which robots directives may speak to us (RFC 9309 section 2.2.1), lower case."""
-    return user_agent.partition("/")[0].split()[0].lower() if user_agent.strip() else ""

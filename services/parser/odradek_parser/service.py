@@ -5,6 +5,7 @@ import gc
 from collections.abc import Coroutine
 from functools import partial
 
+from odradek.agents import product_token
 from odradek.kafka.job_records import JobRecords
 from odradek.kafka.producer import StageProducer
 from odradek.kafka.runner import Runner
@@ -16,7 +17,7 @@ from odradek_parser import settings as own
 from odradek_parser.core.facts import SERVICE
 from odradek_parser.guard import Guard, ProcessGuard, limit_memory
 from odradek_parser.handling import Handler
-from odradek_parser.jobs import Readers, product_token
+from odradek_parser.jobs import Readers
 from odradek_parser.reparsing import Reparses
 
 

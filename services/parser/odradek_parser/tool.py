@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from odradek.agents import product_token
 from odradek.cli.tools import tool
 from odradek.clock import now_ms
 from odradek.contracts import FetchRequest, PageMeta
@@ -18,7 +19,6 @@ from odradek.urls import CrawlUrl, identify
 from odradek_parser.core.inspection import inspect_page
 from odradek_parser.core.parsing import Reader
 from odradek_parser.core.rules import Extraction, compile_rules
-from odradek_parser.jobs import product_token
 from odradek_parser.plugins import PluginRefused, load
 from odradek_parser.showing import told
 

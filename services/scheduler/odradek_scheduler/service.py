@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import structlog
 
+from odradek.agents import product_token
 from odradek.errors import InfrastructureAway
 from odradek.kafka.ends import Ends
 from odradek.runtime.health import serve_health
@@ -44,7 +45,7 @@ class Scheduler:
         self.app = app
         self.ends = Ends(settings)
         self.outbox = Outbox(app.outgoing, counts)
-        limits = Limits(user_agent=settings.user_agent.split("/")[0])
+        limits = Limits(user_agent=product_token(settings.user_agent))
         self.ownership = Ownership(app.frontier_tables, self.outbox, counts[FRONTIER], limits)
         self.dispatcher = Dispatcher(self.ownership, self.outbox, settings.in_flight)
         self.reporter = Reporter(self.ownership, self.outbox)

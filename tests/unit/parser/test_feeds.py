@@ -68,11 +68,11 @@ def test_what_grows_too_large_is_cut() -> None:
     assert (len(feed.links), feed.truncated) == (50_000, True)
 
 
-def test_a_sitemap_request_gives_links_at_its_own_depth_and_no_page() -> None:
+def test_a_sitemap_request_gives_links_one_step_from_the_seeds_and_no_page() -> None:
     reading = a_reading(gzip.compress(SITEMAP), request=a_request(kind="sitemap"), content_type="application/gzip")
 
     assert forwarded(reading) == ["https://books.example/1", "https://books.example/2"]
-    assert {target.depth for target in reading.targets} == {0}
+    assert {target.depth for target in reading.targets} == {1}
     assert (reading.kept, reading.records) == (False, [])
 
 

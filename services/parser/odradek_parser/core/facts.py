@@ -41,6 +41,15 @@ def discovered(request: FetchRequest, target: Target, via: str) -> Discovered:
         site=target.site,
         chain=target.chain,
         meta=request.meta,
+        lastmod=target.lastmod,
+    )
+
+
+def sitemap_found(request: FetchRequest, url: CrawlUrl, via: str) -> Discovered:
+    """A sitemap that an index names; kept under the run of sitemaps, its depth counting indexes."""
+    depth = request.depth + 1 if request.kind == "sitemap" else 1
+    return Discovered(
+        job=request.job, url=url.url, fp=url.fp, key=url.key, run=-request.run, depth=depth, via=via, site=request.site
     )
 
 
@@ -52,7 +61,7 @@ def parsed(meta: PageMeta, reading: Reading, *, items: int, malformed: int, now_
         fp=request.fp,
         key=request.key,
         outcome=meta.outcome,
-        run=request.run,
+        run=request.ledger_run,
         attempt=request.attempt,
         reason=meta.reason,
         status=meta.status,
@@ -62,6 +71,7 @@ def parsed(meta: PageMeta, reading: Reading, *, items: int, malformed: int, now_
         items=items,
         malformed=malformed,
         size_bytes=meta.size_bytes,
+        content=reading.content,
         at_ms=now_ms,
     )
 
@@ -73,7 +83,7 @@ def poisoned(request: FetchRequest, now_ms: int) -> Parsed:
         fp=request.fp,
         key=request.key,
         outcome="failed",
-        run=request.run,
+        run=request.ledger_run,
         attempt=request.attempt,
         reason="poison",
         at_ms=now_ms,
@@ -122,6 +132,7 @@ def parse_event(  # noqa: PLR0913  (all that the two of them know)
         http=EcsHttp(response=EcsResponse(status_code=meta.status, body_bytes=meta.size_bytes)),
         error=EcsError(type="poison", message=error) if failed else None,
         log=EcsLog(level="warning" if failed or malformed else "info"),
+        labels={"robots": " ".join(sorted(reading.robots))} if reading is not None and reading.robots else {},
     )
 
 
@@ -130,8 +141,9 @@ def _sentence(reading: Reading, items: int, malformed: int) -> str:
     parts = [f"{items} items" + (f" and {malformed} malformed" if malformed else "")]
     parts.append(f"{len(reading.targets)} links forwarded")
     parts.append(f"{sifted.duplicates} duplicate, {sum(sifted.refused.values())} refused")
-    if reading.noindex:
-        parts.append("noindex")
+    parts += sorted(reading.robots)
+    if reading.sitemaps:
+        parts.append(f"{len(reading.sitemaps)} sitemaps named")
     if reading.text is not None:
         parts.append(f"{reading.text.encoding} by {reading.text.source}")
     return ", ".join(parts)

@@ -1,12 +1,16 @@
 """What HTTP headers say of a page: directives for robots, and links (RFC 8288)."""
 
 import re
+from collections.abc import Container
 from typing import NamedTuple
 
 MAX_LINKS = 200
 """Of one header."""
 _TARGET = re.compile(r"[\s,]*<([^>]*)>\s*")
 _PARAMETER = re.compile(r";\s*([A-Za-z0-9!#$&+.^_`|~*-]*)\s*(?:=\s*(?:\"((?:[^\"\\]|\\.)*)\"|([^\s;,\"]*)))?\s*")
+_AGENT = re.compile(r"\*|[a-z][a-z0-9_.-]*")
+_VALUED = re.compile(r"unavailable_after|max-[a-z-]+")
+"""Directives with a value behind a colon; all other words there are names of robots."""
 _ESCAPED = re.compile(r"\\(.)")
 
 
@@ -47,18 +51,19 @@ def header_links(value: str | None) -> list[HeaderLink]:
     return found
 
 
-def header_directives(value: str | None, product: str) -> frozenset[str]:
-    """Directives of an X-Robots-Tag header that are meant for all robots or for us, lower case.
+def header_directives(value: str | None, products: Container[str]) -> frozenset[str]:
+    """Directives of X-Robots-Tag headers, one a line, that are meant for all robots or for us, lower case.
 
-    A directive after `otherbot:` is meant for that robot, up to the next name.
+    A directive after `otherbot:` is meant for that robot, up to the next name or the end of the line.
     """
     directives: set[str] = set()
-    ours = True
-    for part in (value or "").lower().split(","):
-        name, colon, rest = part.partition(":")
-        if colon and name.strip() != "unavailable_after" and not name.strip().startswith("max-"):
-            ours = name.strip() in ("*", product)
-            part = rest  # noqa: PLW2901  (what is left of it)
-        if ours:
-            directives.add(part.strip())
+    for line in (value or "").lower().splitlines():
+        ours = True
+        for part in line.split(","):
+            name, colon, rest = part.partition(":")
+            if colon and _AGENT.fullmatch(name.strip()) and not _VALUED.fullmatch(name.strip()):
+                ours = name.strip() == "*" or name.strip() in products
+                part = rest  # noqa: PLW2901  (what is left of it)
+            if ours and part.strip():
+                directives.add(part.strip())
     return frozenset(directives)

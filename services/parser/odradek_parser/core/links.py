@@ -10,6 +10,8 @@ from odradek.specification import JobSpecification
 from odradek.urls import CrawlUrl, identify_normalised, join
 from odradek_parser.core.page import RawLink
 
+MAX_LASTMOD = 40
+"""Characters; the longest form of W3C date and time has fewer."""
 RESOLVED_LIMIT = 50_000
 """Absolute references remembered for one job: navigation repeats on every page."""
 
@@ -22,6 +24,8 @@ class Sifted:
     """In scope and not known to have been forwarded before; each once."""
     duplicates: int = 0
     refused: dict[str, int] = field(default_factory=dict)
+    lastmods: dict[str, str] = field(default_factory=dict)
+    """By fingerprint, what a sitemap says of the last change."""
 
     def counts(self) -> Links:
         """What was dropped here; what is forwarded is counted where it arrives (rule C)."""
@@ -85,6 +89,8 @@ class Sieve:
                 if reason is None:
                     mine.add(url.fp)
                     sifted.forwarded.append(url)
+                    if link.lastmod is not None:
+                        sifted.lastmods[url.fp] = link.lastmod[:MAX_LASTMOD]
                 else:
                     sifted.refuse(reason)
         return sifted

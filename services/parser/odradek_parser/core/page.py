@@ -1,6 +1,7 @@
 """What a page says of itself and where it points: read in one pass over the tree."""
 
 import re
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -50,10 +51,10 @@ class PageFacts:
     links: list[RawLink] = field(default_factory=list)
 
 
-def read_page(tree: LexborTree, url: str, *, product: str = "", language: str | None = None) -> PageFacts:
+def read_page(tree: LexborTree, url: str, *, products: Container[str] = (), language: str | None = None) -> PageFacts:
     """The facts of an HTML page that came from `url`.
 
-    `product` is the token by which robots meta elements may speak to us; `language` is from the HTTP header.
+    `products` are the names by which robots meta elements may speak to us; `language` is from the HTTP header.
     """
     facts = PageFacts(base_url=url, language=language)
     links = facts.links
@@ -68,7 +69,7 @@ def read_page(tree: LexborTree, url: str, *, product: str = "", language: str | 
                 links.append(RawLink(href, tag, rel.lower() if rel else ""))
         else:
             head.take(facts, tree, node, tag)
-    head.settle(facts, product)
+    head.settle(facts, products)
     return facts
 
 
@@ -98,14 +99,14 @@ class _Head:
         elif attributes["src"]:
             facts.links.append(RawLink(attributes["src"], "frame" if tag == "frame" else "iframe"))
 
-    def settle(self, facts: PageFacts, product: str) -> None:
+    def settle(self, facts: PageFacts, products: Container[str]) -> None:
         if self.base is not None:
             joined = join(facts.base_url, self.base)
             if joined is not None and joined.startswith(("http://", "https://")):
                 facts.base_url = joined
         if self.canonical is not None:
             facts.canonical = join(facts.base_url, self.canonical)
-        _read_metas(facts, self.metas, product)
+        _read_metas(facts, self.metas, products)
 
     def _link(self, facts: PageFacts, attributes: dict[str, str | None]) -> None:
         rel, href = (attributes.get("rel") or "").lower(), attributes["href"]
@@ -116,7 +117,7 @@ class _Head:
                 self.canonical = href
 
 
-def _read_metas(facts: PageFacts, metas: list[dict[str, str | None]], product: str) -> None:
+def _read_metas(facts: PageFacts, metas: list[dict[str, str | None]], products: Container[str]) -> None:
     directives: set[str] = set()
     for meta in metas:
         content = meta.get("content")
@@ -126,7 +127,7 @@ def _read_metas(facts: PageFacts, metas: list[dict[str, str | None]], product: s
         named = (meta.get("property") or "").strip() or name
         if name == "description":
             facts.description = facts.description or " ".join(content.split())[:MAX_TEXT] or None
-        elif name == "robots" or (product and name == product):
+        elif name == "robots" or name in products:
             directives.update(re.split(r"[\s,]+", content.lower()))
         elif ":" in named:
             facts.properties.append((named, content))

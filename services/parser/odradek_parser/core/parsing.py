@@ -3,21 +3,30 @@
 from collections.abc import Container
 from dataclasses import dataclass, field
 
-from odradek.contracts import Hop, PageMeta
+from odradek.agents import product_tokens
+from odradek.contracts import FetchRequest, Hop, PageMeta
 from odradek.scope import Scope
 from odradek.specification import JobSpecification
-from odradek.urls import CrawlUrl, join
+from odradek.urls import CrawlUrl, identify, join
 from odradek_parser.core.charset import Text, decoded
 from odradek_parser.core.documents import Document, kind_of
 from odradek_parser.core.feeds import GZIP, Feed, read_feed, read_text_sitemap, unpacked
 from odradek_parser.core.headers import header_directives, header_links
 from odradek_parser.core.links import Sieve, Sifted
+from odradek_parser.core.novelty import content_of
 from odradek_parser.core.page import LINK_RELATIONS, PageFacts, RawLink, read_page, refresh_target
 from odradek_parser.core.rules import Extraction, Page, Record, compile_rules
 from odradek_parser.core.values import Setting
 
 MOST_HOPS = 10
 """Redirects in a row (rule K)."""
+ROBOTS_OBEYED = frozenset(("noindex", "nofollow", "none"))
+SITEMAP_DEPTH = 1
+"""Of what a sitemap names: one step from the seeds."""
+MOST_NESTED = 3
+"""Indexes in indexes that are still read; their standard knows none."""
+BY_NAME = (None, "extension", "excluded")
+"""Refusals that look at a page's name and say nothing about a sitemap's host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +38,8 @@ class Target:
     seed: bool = False
     chain: tuple[Hop, ...] = ()
     site: str | None = None
+    lastmod: str | None = None
+    """What a sitemap says of its last change."""
 
 
 @dataclass(slots=True)
@@ -43,6 +54,12 @@ class Reading:
     """Where the body came from."""
     text: Text | None = None
     noindex: bool = False
+    robots: frozenset[str] = frozenset()
+    """Directives for robots that were obeyed."""
+    content: str | None = None
+    """What a page shows, in short (see `novelty`)."""
+    sitemaps: list[CrawlUrl] = field(default_factory=list)
+    """That an index names, for the frontier to ask for."""
 
 
 class Reader:
@@ -53,8 +70,10 @@ class Reader:
         self.scope = Scope.of(spec)
         self.sieve = Sieve(spec, self.scope)
         self.extraction = compile_rules(spec) if extraction is None else extraction
-        self._product = product.lower()
+        self._products = product_tokens(spec, product)
         self._respects = spec.politeness.respect_robots
+        self._tells_content = spec.traps.quarantine_after is not None
+        self._takes_sitemaps = spec.scope.sitemaps
 
     def read(self, meta: PageMeta, body: bytes | None, known: Container[str]) -> Reading:
         """Read a page. `known` holds fingerprints of links that need not be forwarded again."""
@@ -97,9 +116,17 @@ class Reader:
         document = Document(text.text, kind_of(meta.content_type, text.text), Setting(reading.url, meta.fetched_at_ms))
         facts = self._facts(document, reading.url, meta)
         document.setting = Setting(facts.base_url, meta.fetched_at_ms, facts.language)
-        directives = facts.robots | header_directives(meta.headers.get("x-robots-tag"), self._product)
+        directives = facts.robots | header_directives(meta.headers.get("x-robots-tag"), self._products)
         obeyed = directives if self._respects else frozenset[str]()
+        reading.robots = obeyed & ROBOTS_OBEYED
         reading.noindex = bool(obeyed & {"noindex", "none"})
+        if known is not None and self._tells_content:
+            reading.content = content_of(meta.request.url, document)
+        if known is not None and meta.request.seed and document.kind == "xml" and self._takes_sitemaps:
+            feed = read_feed(document.text)
+            if feed.kind.startswith("sitemap"):
+                self._take(reading, feed, meta.request, known)
+                return Page(reading.url, document, facts, meta)
         if known is not None and self.sieve.follows:
             self._follow(reading, meta, facts, known, nofollow=bool(obeyed & {"nofollow", "none"}))
         return Page(reading.url, document, facts, meta)
@@ -107,7 +134,7 @@ class Reader:
     def _facts(self, document: Document, url: str, meta: PageMeta) -> PageFacts:
         language = meta.headers.get("content-language")
         if document.kind == "html":
-            facts = read_page(document.lexbor, url, product=self._product, language=language)
+            facts = read_page(document.lexbor, url, products=self._products, language=language)
         else:
             facts = PageFacts(base_url=url, language=language)
             if document.kind == "xml":
@@ -163,12 +190,34 @@ class Reader:
         reading.targets.append(Target(url, request.depth, request.seed, (*request.chain, hop), site))
 
     def _sitemap(self, reading: Reading, meta: PageMeta, body: bytes, known: Container[str]) -> None:
-        feed = _sitemap_of(unpacked(body), meta.charset)
-        request = meta.request
-        reading.sifted = self.sieve.sift(
-            feed.links, base_url=reading.url, depth=request.depth, site=request.site, known=known
+        self._take(reading, _sitemap_of(unpacked(body), meta.charset), meta.request, known)
+
+    def _take(self, reading: Reading, feed: Feed, request: FetchRequest, known: Container[str]) -> None:
+        """What a sitemap names: pages one step from the seeds, or further sitemaps."""
+        if feed.kind == "sitemapindex":
+            nested = request.depth + 1 if request.kind == "sitemap" else 1
+            reading.sitemaps = [] if nested > MOST_NESTED else self._nested(feed, request, reading.url)
+            return
+        sifted = reading.sifted = self.sieve.sift(
+            feed.links, base_url=reading.url, depth=SITEMAP_DEPTH, site=request.site, known=known
         )
-        reading.targets += [Target(url, request.depth, site=request.site) for url in reading.sifted.forwarded]
+        reading.targets += [
+            Target(url, SITEMAP_DEPTH, site=request.site, lastmod=sifted.lastmods.get(url.fp))
+            for url in sifted.forwarded
+        ]
+
+    def _nested(self, feed: Feed, request: FetchRequest, base_url: str) -> list[CrawlUrl]:
+        """Sitemaps that an index names: of its own site, or of a host of the job."""
+        found: dict[str, CrawlUrl] = {}
+        for link in feed.links:
+            absolute = join(base_url, link.href)
+            url = None if absolute is None else identify(absolute)
+            if isinstance(url, CrawlUrl) and (
+                url.key == request.key or self.scope.refusal(url, depth=0, site=request.site) in BY_NAME
+            ):
+                found[url.fp] = url
+        found.pop(request.fp, None)
+        return list(found.values())
 
 
 def _add_header_links(facts: PageFacts, value: str, url: str) -> None:
