@@ -10,6 +10,9 @@ from odradek.specification import JobSpecification
 from odradek_fetcher.core.plans import Plan, PlanProblem, plan
 from odradek_fetcher.settings import user_agent
 
+_UNREAD = ("extract", "seeds")
+"""Parts that say nothing about fetching, and whose reading takes long or much memory."""
+
 
 class Jobs(JobRecords):
     """The newest record of each job, and the plan that follows from it."""
@@ -34,7 +37,8 @@ class Jobs(JobRecords):
 
     def _work_out(self, record: JobRecord) -> Plan | PlanProblem:
         try:
-            spec = JobSpecification.from_wire(record.spec)
+            read = {name: value for name, value in record.spec.items() if name not in _UNREAD}
+            spec = JobSpecification.from_wire(read)
             return plan(spec, user_agent=self._user_agent, environ=self._environ)
         except PlanProblem as problem:
             return problem

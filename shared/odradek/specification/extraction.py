@@ -1,73 +1,27 @@
 """The rules of `extract`: one page becomes many records, declaratively (design §4)."""
 
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Annotated, Any, Literal
 
-import jmespath
-import soupsieve
-from babel.core import Locale, UnknownLocaleError
-from lxml import etree
 from pydantic import AfterValidator, Field, model_validator
-from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
 from odradek.specification.parts import Pattern, Strict
 
 ValueType = Literal["text", "integer", "decimal", "boolean", "url", "datetime", "html"]
-_MAX_LENGTH = 4_000
-_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
-_PSEUDO = re.compile(r"::(text\b|attr\s*\()")
 
 
-def _bounded(text: str) -> str:
-    if not 0 < len(text.strip()) <= _MAX_LENGTH:
-        raise ValueError(f"must have 1 to {_MAX_LENGTH:,} characters")
-    return text.strip()
+def _checked(kind: str) -> Callable[[str], str]:
+    """A check that is imported when the first expression of its kind is read: engines for HTML and JSON take long."""
+
+    def check(text: str) -> str:
+        checks: dict[str, Callable[[str], str]] = import_module("odradek.specification.expressions").CHECKS
+        return checks[kind](text)
+
+    return check
 
 
-def _css(text: str) -> str:
-    text = _bounded(text)
-    if _PSEUDO.search(_QUOTED.sub("", text)):
-        raise ValueError(f"{text!r}: ::text and ::attr() are not CSS; text is the default, an attribute is `attr:`")
-    try:
-        soupsieve.compile(text)
-    except (soupsieve.SelectorSyntaxError, NotImplementedError, RecursionError) as error:
-        if not _lexbor_reads(text):
-            raise ValueError(f"{text!r} is not a CSS selector: {str(error).splitlines()[0]}") from None
-    return text
-
-
-def _lexbor_reads(text: str) -> bool:
-    """True for what only this engine knows, such as `:lexbor-contains()`."""
-    try:
-        LexborHTMLParser("<p>").css(text)
-    except SelectolaxError:
-        return False
-    return True
-
-
-def _xpath(text: str) -> str:
-    try:
-        etree.XPath(_bounded(text))
-    except etree.XPathError as error:
-        raise ValueError(f"{text!r} is not an XPath: {error}") from None
-    return text.strip()
-
-
-def _jmespath(text: str) -> str:
-    try:
-        jmespath.compile(_bounded(text))
-    except (jmespath.exceptions.JMESPathError, RecursionError) as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(f"{text!r} is not a JMESPath: {reason}") from None
-    return text.strip()
-
-
-def _locale(text: str) -> str:
-    try:
-        return str(Locale.parse(text.replace("-", "_")))
-    except (UnknownLocaleError, ValueError):
-        raise ValueError(f"{text!r} is not a known locale; write one such as de_DE") from None
+_css, _xpath, _jmespath, _locale = map(_checked, ("css", "xpath", "jmespath", "locale"))
 
 
 class FieldRule(Strict):
