@@ -37,24 +37,24 @@ def now_ms() -> int:
 
 
 class Pending:
-    """URLs never seen before, of hosts that each have a partition of their own choosing."""
+    """URLs never seen before; those of another `series` are others."""
 
-    def __init__(self, hosts: int) -> None:
+    def __init__(self, hosts: int, series: int = 0) -> None:
         self._found = [0] * hosts
+        self._series = series
 
     def found(self, host: int, count: int) -> list[ToFrontier]:
         """So many new URLs of a host."""
         first = self._found[host]
         self._found[host] += count
-        return [_link(host, number) for number in range(first, first + count)]
+        return [self._link(host, number) for number in range(first, first + count)]
 
-
-def _link(host: int, number: int) -> ToFrontier:
-    key = f"site-{host}.example"
-    url = f"https://www.{key}/catalogue/category-{number % 97}/product-{number}.html"
-    fp = hashlib.blake2b(url.encode(), digest_size=16).hexdigest()
-    via = f"https://www.{key}/catalogue/category-{number % 97}/"
-    return ToFrontier(key, Discovered(job=JOB, url=url, fp=fp, key=key, depth=3, via=via))
+    def _link(self, host: int, number: int) -> ToFrontier:
+        key = f"site-{host}.example"
+        url = f"https://www.{key}/catalogue-{self._series}/category-{number % 97}/product-{number}.html"
+        fp = hashlib.blake2b(url.encode(), digest_size=16).hexdigest()
+        via = f"https://www.{key}/catalogue-{self._series}/category-{number % 97}/"
+        return ToFrontier(key, Discovered(job=JOB, url=url, fp=fp, key=key, depth=3, via=via))
 
 
 class Fleet:
@@ -130,7 +130,9 @@ class Fleet:
 
     def _answer(self, consumer: Consumer, messages: list[Any]) -> None:
         requests = [decode(FetchRequest, message.value()) for message in messages if message.error() is None]
-        self._send(pack([fact for request in requests for fact in _outcome(request)], self._settings.partitions))
+        self._send(
+            pack([fact for request in requests for fact in outcome_of(request, now_ms())], self._settings.partitions)
+        )
         self._producer.flush(30)
         done = {(m.topic(), m.partition()): m.offset() + 1 for m in messages if m.error() is None}
         consumer.commit(offsets=[TopicPartition(*tp, offset) for tp, offset in done.items()], asynchronous=False)
@@ -153,8 +155,8 @@ class Fleet:
         self._producer.poll(0)
 
 
-def _outcome(request: FetchRequest) -> list[ToFrontier]:
-    at_ms = now_ms()
+def outcome_of(request: FetchRequest, at_ms: int) -> list[ToFrontier]:
+    """What a fetcher and a parser tell the frontier of a page."""
     answer = Fetched(
         job=request.job, fp=request.fp, key=request.key, attempt=request.attempt, status=200, duration_ms=20.0,
         sent_at_ms=request.sent_at_ms, at_ms=at_ms,

@@ -3,8 +3,9 @@
 import pytest
 
 from odradek.contracts import FetchRequest, Grant, Hop, SkipRest
+from odradek_scheduler.core.clearing import TICK_MS
 from odradek_scheduler.core.learning import UNPARSED_LEASE_MS
-from odradek_scheduler.core.partition import TICK_MS, Partition
+from odradek_scheduler.core.partition import Partition
 
 from .harness import NOW_MS, Crawl, a_job, a_link
 
@@ -324,7 +325,7 @@ def test_the_fold_goes_on_while_the_memory_is_built() -> None:
     crawl.fold(a_link("c"))
     crawl.fold(a_job("k", version=2, wanted="cancelled"))
     assert not crawl.core.dispatching
-    assert len(list(steps)) == 2
+    assert len(list(steps)) == 3
     assert crawl.sends() == ["a", "b", "c"]
 
 

@@ -18,8 +18,10 @@ class Effects:
     """Facts in the terms of the memory. A run is a job and run as one word (`run_id`)."""
 
     offset: int
-    pages: list[tuple[str, str, int]] = field(default_factory=list)
-    """New backlog pages: run, host, priority."""
+    pages: list[tuple[tuple[str, str, int], int]] = field(default_factory=list)
+    """New backlog pages: (run, host, priority), URLs."""
+    merged: list[tuple[tuple[str, str, int], tuple[int, ...]]] = field(default_factory=list)
+    """Backlog pages that have ended because another holds their URLs: (run, host, priority), offsets."""
     ended: list[tuple[str, str, int]] = field(default_factory=list)
     """URLs that have an outcome now: run, fingerprint, try."""
     retried: list[tuple[str, str, int, int]] = field(default_factory=list)

@@ -159,7 +159,9 @@ class Fold:
         self.effects.listed.append((run, fact.key))
 
     def _merged(self, fact: Merged, index: int) -> None:  # noqa: ARG002  (every handler takes the index)
-        self._touched.merge((run_id(fact.job, fact.run), fact.key, fact.priority), fact.sources)
+        page = (run_id(fact.job, fact.run), fact.key, fact.priority)
+        self._touched.merge(page, fact.sources)
+        self.effects.merged.append((page, fact.sources))
 
     # ---- facts on hosts
 

@@ -1,12 +1,16 @@
 """When a host can be served next: a heap of hosts by time, and the turn of those that are free now (rule I)."""
 
 from heapq import heappop, heappush
-from typing import NamedTuple
+from itertools import islice
+from typing import Final, NamedTuple
 
 from odradek_scheduler.core.memory import Memory
 from odradek_scheduler.core.queues import HostQueue, Queue
 from odradek_scheduler.core.terms import Terms
 from odradek_scheduler.core.turns import Turns
+
+_HOSTS_A_CALL: Final = 2_000
+"""Hosts arranged in one call for each reason, so that it stays short."""
 
 
 class HostPace(NamedTuple):
@@ -30,17 +34,18 @@ class Agenda:
         if self._memory.touched:
             return 0
         while self._heap and self._heap[0][2].due_ms != self._heap[0][0]:
-            heappop(self._heap)
+            self._pop()
         return self._heap[0][0] if self._heap else None
 
     def advance(self, now_ms: int) -> None:
-        """Look again at every host that something has happened to, or whose time has come."""
-        for host in list(self._memory.touched):
+        """Look again at hosts that something has happened to, or whose time has come, at most some thousand a call."""
+        for host in list(islice(self._memory.touched, _HOSTS_A_CALL)):
             self.arrange(host, now_ms)
-        while self._heap and self._heap[0][0] <= now_ms:
-            due_ms, _, host = heappop(self._heap)
-            if host.due_ms == due_ms:
-                self.arrange(host, now_ms)
+        for _ in range(_HOSTS_A_CALL):
+            if not self._heap or self._heap[0][0] > now_ms:
+                break
+            if (due := self._pop()) is not None:
+                self.arrange(due, now_ms)
 
     def arrange(self, host: HostQueue, now_ms: int) -> None:
         """Place the host by when it can be served; forget it when nothing is left of it."""
@@ -62,8 +67,18 @@ class Agenda:
             self.turns.add(best.job, self._memory.terms(best.job).priority, host)
 
     def _push(self, host: HostQueue) -> None:
-        self._number += 1
-        heappush(self._heap, (host.due_ms or 0, self._number, host))
+        """Once for each time: a host that is resting may be touched a thousand times meanwhile."""
+        if host.due_ms is not None and host.due_ms != host.listed_ms:
+            self._number += 1
+            host.listed_ms = host.due_ms
+            heappush(self._heap, (host.due_ms, self._number, host))
+
+    def _pop(self) -> HostQueue | None:
+        """The host whose time comes first; None: it comes at another time now."""
+        due_ms, _, host = heappop(self._heap)
+        if host.listed_ms == due_ms:
+            host.listed_ms = None
+        return host if host.due_ms == due_ms else None
 
     def _forget(self, host: HostQueue, now_ms: int) -> None:
         """A host without URLs is kept while its delay runs, so that the next URL finds it."""

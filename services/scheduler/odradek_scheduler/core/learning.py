@@ -1,6 +1,5 @@
 """How the memory follows the log: what each folded batch means for queues, flights and hosts."""
 
-from itertools import islice
 from typing import Final
 
 from odradek_scheduler.core.effects import Effects
@@ -10,7 +9,6 @@ from odradek_scheduler.core.state import run_id
 
 UNPARSED_LEASE_MS: Final = 15 * 60_000
 """A page that was fetched and not parsed for so long is taken for lost, and the URL fetched again."""
-_TOMBSTONES_A_BATCH: Final = 200
 
 
 class Learning:
@@ -23,8 +21,7 @@ class Learning:
         """Take in a folded batch; returns the keys of pages that get their tombstones with it."""
         for job in effects.jobs:
             self._job_changed(job)
-        for run, key, priority in effects.pages:
-            self._memory.queue(run, key).add(priority, effects.offset)
+        self._pages(effects)
         self._outcomes(effects)
         for key, origin in effects.robots:
             self._robots_fetched(key, origin)
@@ -38,7 +35,15 @@ class Learning:
             self._memory.feed(run)
         for host in filter(None, map(self._memory.hosts.get, effects.hosts)):
             self._memory.touched[host] = None
-        return self._tombstones()
+        return self._memory.clearing.take()
+
+    def _pages(self, effects: Effects) -> None:
+        for (run, key, priority), urls in effects.pages:
+            self._memory.add_page(run, key, (priority, effects.offset), urls)
+        for (run, key, priority), offsets in effects.merged:
+            queue = self._memory.queues.get(run, {}).get(key)
+            if queue is not None:
+                queue.merged(priority, offsets)
 
     def _outcomes(self, effects: Effects) -> None:
         for run, fp, attempt, key, sent_at_ms in effects.fetched:
@@ -49,13 +54,6 @@ class Learning:
             self._retried(run, fp, attempt, due_ms)
         for run, fp, attempt in effects.parsed:
             self._told_late(run, fp, attempt)
-
-    def _tombstones(self) -> list[bytes]:
-        emptied = self._memory.emptied
-        gone = list(islice(emptied, _TOMBSTONES_A_BATCH))
-        for key in gone:
-            del emptied[key]
-        return gone
 
     def _job_changed(self, job: str) -> None:
         terms = self._memory.terms(job)

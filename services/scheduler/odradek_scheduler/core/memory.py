@@ -4,21 +4,17 @@ It is built from the tables at take-over and learns from every batch; nothing in
 the number of hosts and backlog pages, and of URLs in flight, never the number of pending URLs.
 """
 
-from collections.abc import Iterator
-from heapq import heappop, heappush
+from heapq import heappush
 
 from odradek_scheduler.core.cache import Cache
+from odradek_scheduler.core.clearing import Clearing
+from odradek_scheduler.core.leases import Leased, Leases
 from odradek_scheduler.core.queues import Flight, HostQueue, OpenPage, Queue, Stage
 from odradek_scheduler.core.sitemaps import is_sitemap_run
 from odradek_scheduler.core.state import (
     PENDING,
-    HostShare,
     Seen,
-    page_key,
-    run_id,
     seen_key,
-    share_key,
-    split_page_key,
     split_run_id,
     standing,
     unpack,
@@ -47,34 +43,22 @@ class Memory:
         self.sent = 0
         """Requests without an answer, robots.txt included."""
         self.unparsed = 0
-        self.emptied: dict[bytes, None] = {}
-        """Keys of backlog pages with no open URL; the next batch brings their tombstones."""
+        self.clearing = Clearing()
+        self.crowded: dict[Queue, None] = {}
+        """Queues with many small pages."""
+        self.out: dict[str, int] = {}
+        """Requests sent and not parsed yet, by run."""
         self.touched: dict[HostQueue, None] = {}
         """Hosts to be looked at in the next dispatch."""
-        self._leases: list[tuple[int, int, Flight | tuple[HostQueue, str]]] = []
-        self._number = 0
+        self._leases = Leases(self._runs)
 
-    # ---- take-over
+    # ---- pages and runs
 
-    def build(self, pages_a_step: int) -> Iterator[None]:
-        """Read the backlog and the holders of permits from the tables; batches may be learned between two steps."""
-        for count, (key, _) in enumerate(self._tables.scan("backlog", b""), 1):
-            run, host, priority, offset = split_page_key(key)
-            if self.cache.ledger(run).closed_at is None:
-                self.queue(run, host).add(priority, offset)
-            else:
-                self.emptied[key] = None
-            if count % pages_a_step == 0:
-                self.cache.trim()
-                yield
-        for run in [run for run in self.queues if self.cache.ledger(run).closed_at is not None]:
-            self.close(run)
-        for job, record in self.cache.jobs.items():
-            run = run_id(job, record.run)
-            shares = self._tables.scan("ledger", share_key(run, ""))
-            held = [fp for _, value in shares for fp in unpack(HostShare, value).holders]
-            for fp in (*self.cache.ledger(run).holders, *held):
-                self.adopt(run, fp)
+    def add_page(self, run: str, key: str, place: tuple[int, int], urls: int) -> None:
+        """A new backlog page; `place`: priority and batch offset."""
+        queue = self.queue(run, key)
+        if queue.add(*place, urls):
+            self.crowded[queue] = None
 
     def close(self, run: str) -> None:
         """Nothing of the run is sent any more; what is out keeps its host busy until the answer comes."""
@@ -84,10 +68,10 @@ class Memory:
                     self.land(flight, 0)
                 flight.page = None
         self.starved.pop(run, None)
-        for key, queue in self.queues.pop(run, {}).items():
+        for queue in self.queues.pop(run, {}).values():
             queue.dead = True
-            codes = {*queue.ready, *(code for _, code in queue.waiting), *queue.loaded}
-            self.emptied.update(dict.fromkeys(page_key(run, key, *queue.place(code)) for code in codes))
+            self.clearing.end(queue)
+            self.crowded.pop(queue, None)
             queue.host.queues.pop(run, None)
             self.touched[queue.host] = None
 
@@ -213,14 +197,21 @@ class Memory:
             flight.queue.preparing -= 1
         flight.stage, flight.attempt, flight.sent_at_ms = Stage.SENT, attempt, sent_at_ms
         self.sent += 1
+        run = flight.queue.run
+        self.out[run] = self.out.get(run, 0) + 1
         self.lease(flight, lease_ms)
 
-    def lease(self, what: Flight | tuple[HostQueue, str], until_ms: int) -> None:
+    def lease(self, what: Leased, until_ms: int) -> None:
         """Without news by then, it is taken for lost."""
         if isinstance(what, Flight):
             what.lease_ms = until_ms
-        self._number += 1
-        heappush(self._leases, (until_ms, self._number, what))
+        self._leases.add(what, until_ms, len(self.flights) + self.sent)
+
+    def _runs(self, until_ms: int, what: Leased) -> bool:
+        """True while a lease can still pass: nothing has ended or replaced it."""
+        if isinstance(what, Flight):
+            return what.lease_ms == until_ms and self.flights.get((what.queue.run, what.fp)) is what
+        return what[0].asked.get(what[1]) == until_ms
 
     def land(self, flight: Flight, due_ms: int | None) -> None:
         """Nothing is going on any more; `due_ms` None: the URL has ended."""
@@ -235,6 +226,8 @@ class Memory:
     def leave(self, flight: Flight) -> None:
         """What its stage has occupied is free again."""
         queue = flight.queue
+        if flight.stage in (Stage.SENT, Stage.ANSWERED):
+            self._count_in(queue.run)
         if flight.stage in (Stage.PROPOSED, Stage.HELD):
             queue.preparing -= 1
         if flight.stage is Stage.PROPOSED:
@@ -243,6 +236,11 @@ class Memory:
             self.unparsed -= 1
         elif flight.stage is Stage.SENT:
             self.free(queue.host)
+
+    def _count_in(self, run: str) -> None:
+        left = self.out[run] = self.out[run] - 1
+        if not left:
+            del self.out[run]
 
     def free(self, host: HostQueue) -> None:
         """A request of the host is answered, or taken for lost; its delay begins."""
@@ -274,23 +272,19 @@ class Memory:
         queue.loaded.pop(page.code, None)
         if queue.current is page:
             queue.current = None
-        priority, offset = queue.place(page.code)
-        self.emptied[page_key(queue.run, queue.host.key, priority, offset)] = None
+        self.clearing.add(queue, page.code)
 
     def expire(self, now_ms: int) -> None:
         """Leases that have passed: the URL is due again, with the same try."""
-        while self._leases and self._leases[0][0] <= now_ms:
-            until_ms, _, what = heappop(self._leases)
+        while (what := self._leases.lapsed(now_ms)) is not None:
             if isinstance(what, Flight):
-                run = what.queue.run
-                if what.lease_ms == until_ms and self.flights.get((run, what.fp)) is what:
-                    self.land(what, now_ms)
-                    if not what.queue.dead and self.holds(what.queue, what.fp):
-                        self.adopt(run, what.fp)
-            elif what[0].asked.get(what[1]) == until_ms:
+                self.land(what, now_ms)
+                if not what.queue.dead and self.holds(what.queue, what.fp):
+                    self.adopt(what.queue.run, what.fp)
+            else:
                 del what[0].asked[what[1]]
                 self.free(what[0])
 
     def next_lease_ms(self) -> int | None:
         """When the next lease may pass."""
-        return self._leases[0][0] if self._leases else None
+        return self._leases.next_ms()

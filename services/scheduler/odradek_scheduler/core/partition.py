@@ -15,12 +15,14 @@ from odradek.contracts import (
     Recount,
     Ticked,
 )
+from odradek_scheduler.core.building import building
 from odradek_scheduler.core.cache import Cache
 from odradek_scheduler.core.dispatch import Dispatcher
 from odradek_scheduler.core.effects import ToPartition
 from odradek_scheduler.core.fold import Fold
 from odradek_scheduler.core.learning import Learning
 from odradek_scheduler.core.memory import Memory
+from odradek_scheduler.core.merging import merges
 from odradek_scheduler.core.permits import PermitDesk
 from odradek_scheduler.core.questions import Questions
 from odradek_scheduler.core.recounts import Recounting
@@ -30,8 +32,6 @@ from odradek_scheduler.core.tables import Tables, Write
 
 __all__ = ["Dispatched", "Limits", "Partition", "ToPartition"]
 
-TICK_MS: Final = 5_000
-"""Tombstones that no batch has taken along by then get a batch of their own."""
 _SHORTEST_LEASE_MS: Final = 60_000
 
 
@@ -68,7 +68,6 @@ class Partition:
         self._target = 0
         self._released = False
         self._learns = False
-        self._tick_ms = 0
         self.told: list[ToPartition] = []
         """Facts that follow from what was folded: the caller sends them before it commits, and clears the list."""
         self._forget()
@@ -98,15 +97,18 @@ class Partition:
         for _ in self.releasing(now_ms):
             pass
 
-    def releasing(self, now_ms: int, pages_a_step: int = 5_000) -> Iterator[None]:
-        """The same step by step, for a large backlog (a million pages take seconds); the fold may go on in between."""
+    def releasing(self, now_ms: int, pages_a_step: int = 5_000) -> Iterator[int]:
+        """The same step by step, for a large backlog (a million pages take seconds); the fold may go on in between.
+
+        Gives the number of backlog pages read so far.
+        """
         if self._learns:
             return
         self._forget()
         self._learns = True
-        yield from self._memory.build(pages_a_step)
+        yield from building(self._memory, self._tables, pages_a_step)
         self._desk.build()
-        self._tick_ms = now_ms
+        self._memory.clearing.rest(now_ms)
         self._released = True
 
     @property
@@ -125,8 +127,11 @@ class Partition:
         return self._released and not self.recovering
 
     def longest_lease_ms(self) -> int:
-        """Of the jobs known: what the take-over barrier must wait at most."""
-        leases = (self._memory.terms(job).lease_ms for job in self._cache.jobs)
+        """Of the jobs with something pending: what the take-over barrier must wait at most."""
+        pending = (
+            job for job, record in self._cache.jobs.items() if self._cache.ledger(run_id(job, record.run)).pending
+        )
+        leases = (self._memory.terms(job).lease_ms for job in pending)
         return max(leases, default=_SHORTEST_LEASE_MS)
 
     # ---- the fold
@@ -161,8 +166,8 @@ class Partition:
         dispatcher.run(now_ms, credit, self._limits.unparsed - self._memory.unparsed, self._limits.visits)
         facts = [ToPartition(self._partition, fact) for fact in dispatcher.facts]
         facts += self._desk.talk(now_ms)
-        if self._memory.emptied and now_ms >= self._tick_ms + TICK_MS:
-            self._tick_ms = now_ms
+        facts += [ToPartition(self._partition, fact) for fact in merges(self._memory)]
+        if self._memory.clearing.tick(now_ms):
             facts.append(ToPartition(self._partition, Ticked(at_ms=now_ms)))
         return Dispatched(tuple(dispatcher.requests), tuple(facts), tuple(dispatcher.events))
 
@@ -172,10 +177,11 @@ class Partition:
             return None
         agenda = self._dispatcher.agenda
         wakes = [agenda.wake_at_ms(), self._memory.next_lease_ms(), self._desk.wake_at_ms()]
+        wakes.append(self._memory.clearing.wake_at_ms())
         if agenda.turns and self._memory.unparsed < self._limits.unparsed:
             wakes.append(now_ms)
-        if self._memory.emptied:
-            wakes.append(self._tick_ms + TICK_MS)
+        if self._memory.crowded:
+            wakes.append(now_ms)
         return min((wake for wake in wakes if wake is not None), default=None)
 
     # ---- reports and questions

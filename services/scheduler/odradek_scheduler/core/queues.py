@@ -1,5 +1,6 @@
 """Host queues in memory: numbers of backlog pages, and the few pages and URLs that something is going on with."""
 
+from collections.abc import Iterable
 from enum import Enum
 from heapq import heapify, heappop, heappush
 from typing import Final
@@ -9,6 +10,12 @@ from odradek_scheduler.core.politeness import Pace
 _SHIFT: Final = 48
 _MASK: Final = (1 << _SHIFT) - 1
 """Offsets fit into 48 bits: 281 million million batches."""
+
+
+MERGE_AT: Final = 128
+"""So many small pages of one queue are merged."""
+SMALL_URLS: Final = 64
+"""A page of fewer URLs is small: a crawled page finds one to three new ones of its host."""
 
 
 class Stage(Enum):
@@ -53,8 +60,8 @@ class Queue:
     """What one job and run has waiting for one host. A page's code orders it: priority first, then the strategy."""
 
     __slots__ = (
-        "current", "dead", "depth_first", "full", "going", "host", "job", "listing_ms", "loaded", "permitted",
-        "preparing", "proposed", "ready", "run", "starved", "turn", "waiting",
+        "current", "dead", "depth_first", "full", "going", "gone", "host", "job", "listing_ms", "loaded", "merge_at",
+        "permitted", "preparing", "proposed", "ready", "run", "small", "starved", "turn", "waiting",
     )  # fmt: skip
 
     def __init__(self, run: str, host: "HostQueue", *, depth_first: bool) -> None:
@@ -85,6 +92,11 @@ class Queue:
         """Sitemaps are being handed over; nothing is sent before they are, or before this instant."""
         self.turn = 0
         self.dead = False
+        self.small: list[int] = []
+        """Codes of pages that may be merged; some of them may have been worked through since."""
+        self.merge_at = MERGE_AT
+        self.gone: set[int] = set()
+        """Codes in `ready` whose pages were merged into another."""
 
     def code(self, priority: int, offset: int) -> int:
         """The order of a page as one number."""
@@ -95,16 +107,59 @@ class Queue:
         low = code & _MASK
         return 100 - (code >> _SHIFT), (_MASK - low if self.depth_first else low)
 
-    def add(self, priority: int, offset: int) -> None:
-        """A new page."""
-        heappush(self.ready, self.code(priority, offset))
+    def add(self, priority: int, offset: int, urls: int) -> bool:
+        """A new page of so many URLs; True: there are many small ones now.
 
-    def next_code(self) -> int:
-        """The page that comes first, taken out."""
-        code = heappop(self.ready)
-        while self.ready and self.ready[0] == code:
-            heappop(self.ready)
-        return code
+        Depth first, pages are not merged: a merged page counts as new, so old URLs would overtake newer ones.
+        """
+        code = self.code(priority, offset)
+        heappush(self.ready, code)
+        if urls >= SMALL_URLS or self.depth_first:
+            return False
+        self.small.append(code)
+        return len(self.small) >= self.merge_at
+
+    def next_code(self) -> int | None:
+        """The page that comes first, taken out; None: only merged ones were left."""
+        ready, gone = self.ready, self.gone
+        while ready:
+            code = heappop(ready)
+            while ready and ready[0] == code:
+                heappop(ready)
+            if code not in gone:
+                return code
+            gone.discard(code)
+        return None
+
+    def mergeable(self, most: int) -> list[int]:
+        """Up to so many codes of small pages that nothing is going on with, oldest first, taken out of `small`.
+
+        None while they are few. Pages come in the order of their codes, so what is below the next one is done with.
+        """
+        least = self.ready[0] if self.ready else None
+        small = [code for code in self.small if least is not None and code >= least and code not in self.loaded]
+        few = len(small) < MERGE_AT
+        self.small = small if few else small[most:]
+        self.merge_at = max(len(self.small) + MERGE_AT // 2, MERGE_AT) if few else MERGE_AT
+        return [] if few else small[:most]
+
+    def merged(self, priority: int, offsets: Iterable[int]) -> None:
+        """These pages have ended, another holds their URLs."""
+        self.gone.update(code for offset in offsets if (code := self.code(priority, offset)) not in self.loaded)
+        if len(self.gone) > len(self.ready) // 4:
+            self.ready = [code for code in self.ready if code not in self.gone]
+            heapify(self.ready)
+            self.gone.clear()
+
+    def take_codes(self, most: int) -> list[int]:
+        """Up to so many codes of pages, taken out: nothing of a dead queue is sent any more."""
+        if self.loaded or self.waiting:
+            self.ready += [*self.loaded, *(code for _, code in self.waiting)]
+            self.loaded.clear()
+            self.waiting.clear()
+        taken = self.ready[-most:]
+        del self.ready[-most:]
+        return taken
 
     def wake(self, now_ms: int) -> None:
         """Pages that are due now are ready."""
@@ -146,10 +201,11 @@ class Queue:
             return
         self.suspend()
         old = self.place
-        ready = [old(code) for code in self.ready]
+        ready = [old(code) for code in self.ready if code not in self.gone]
         waiting = [(due, old(code)) for due, code in self.waiting]
         loaded = [(old(code), page) for code, page in self.loaded.items()]
         self.depth_first = depth_first
+        self.small, self.gone = [], set()
         self.ready = [self.code(*place) for place in ready]
         self.waiting = [(due, self.code(*place)) for due, place in waiting]
         self.loaded = {}
@@ -187,7 +243,9 @@ class Flight:
 class HostQueue:
     """All that waits for one host, and its pace."""
 
-    __slots__ = ("answers", "asked", "crawl_delays_ms", "delay_ms", "due_ms", "is_ready", "key", "pace", "queues")
+    __slots__ = (
+        "answers", "asked", "crawl_delays_ms", "delay_ms", "due_ms", "is_ready", "key", "listed_ms", "pace", "queues",
+    )  # fmt: skip
 
     def __init__(self, key: str) -> None:
         self.key = key
@@ -204,3 +262,5 @@ class HostQueue:
         self.due_ms: int | None = None
         """When it has to be looked at; None: not before something happens."""
         self.is_ready = False
+        self.listed_ms: int | None = None
+        """The time for which it stands in the agenda, unless it was moved since."""

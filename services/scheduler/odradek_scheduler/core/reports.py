@@ -1,6 +1,5 @@
 """What one partition reports of its jobs and hosts; read-only."""
 
-from collections import Counter
 from itertools import islice
 from typing import Final
 
@@ -11,7 +10,7 @@ from odradek_scheduler.core.cache import Cache
 from odradek_scheduler.core.hosts import Agenda
 from odradek_scheduler.core.ledger import counters
 from odradek_scheduler.core.memory import Memory
-from odradek_scheduler.core.queues import HostQueue, Stage
+from odradek_scheduler.core.queues import HostQueue
 from odradek_scheduler.core.sitemaps import sitemap_run, standing_of
 from odradek_scheduler.core.state import Job, Robots, host_key, run_id, unpack
 from odradek_scheduler.core.tables import Tables
@@ -20,7 +19,7 @@ RECOVERING: Final = "It replays its log."
 _QUIET_PART: Final = 4
 """A job unchanged for some time is reported again, its position having moved on, after a quarter of that time."""
 _QUIET_MOST_MS: Final = 30_000
-_HOSTS_LOOKED_AT: Final = 2000
+_HOSTS_LOOKED_AT: Final = 500
 
 
 class Reports:
@@ -35,19 +34,19 @@ class Reports:
 
     def progress(self, position: int, now_ms: int, memory: Memory | None, limiting: str | None) -> tuple[Progress, ...]:
         """Reports on jobs that have changed or whose position has moved on; `memory` None: nothing is dispatched."""
-        flying = _flying(memory)
+        flying = {} if memory is None else memory.out
         found = []
         for job, record in self._cache.jobs.items():
             run = run_id(job, record.run)
             ledger = self._cache.ledger(run)
             recount = self.recounts.get(run)
-            mapped = self._cache.ledger(sitemap_run(run))
-            state = (run, ledger.offset, mapped.offset, record.version, record.epoch, flying[run], limiting, recount)
+            mapped, out = self._cache.ledger(sitemap_run(run)), flying.get(run, 0)
+            state = (run, ledger.offset, mapped.offset, record.version, record.epoch, out, limiting, recount)
             if record.version < 0 or not self._is_news(job, state, position, now_ms):
                 continue
             report = Progress(
                 job=job, partition=self._partition, offset=position, epoch=record.epoch, counters=counters(ledger),
-                run=record.run, version=record.version, in_flight=flying[run], recount=recount,
+                run=record.run, version=record.version, in_flight=out, recount=recount,
                 recovering=limiting == RECOVERING, limiting=limiting, sitemaps=standing_of(mapped), at_ms=now_ms,
             )  # fmt: skip
             found.append(report if memory is None else _with_hosts(report, record, memory))
@@ -92,12 +91,6 @@ def robots_state(robots: Robots) -> str:
     if robots.text is None:
         return f"denied: no answer that counts ({robots.reason or robots.status})"
     return "rules" if robots.text else "allowed"
-
-
-def _flying(memory: Memory | None) -> Counter[str]:
-    if memory is None:
-        return Counter()
-    return Counter(run for (run, _), flight in memory.flights.items() if flight.stage in (Stage.SENT, Stage.ANSWERED))
 
 
 def _with_hosts(report: Progress, record: Job, memory: Memory) -> Progress:

@@ -141,17 +141,17 @@ class Touched:
         found = touched[name] = (value, self._offset > value.offset)
         return found
 
-    def settle_pages(self) -> tuple[list[PageId], list[Write]]:
-        """The pages of this batch: those with an open URL, and the writes.
+    def settle_pages(self) -> tuple[list[tuple[PageId, int]], list[Write]]:
+        """The pages of this batch: those with an open URL and how many they hold, and the writes.
 
         A page without an open URL (a replay may find that all have ended) is a tombstone.
         """
-        alive: list[PageId] = []
+        alive: list[tuple[PageId, int]] = []
         writes: list[Write] = []
         for page, fps in self._opened.items():
             value = None
             if any(self._is_open(page[0], fp) for fp in fps):
-                alive.append(page)
+                alive.append((page, len(fps)))
                 value = pack(Page(self._offset, list(fps)))
             writes.append(Write("backlog", page_key(*page, self._offset), value, self._offset))
         return alive, writes

@@ -80,8 +80,7 @@ class Visits:
         if page is not None and not (queue.ready and queue.ready[0] < page.code):
             return page
         queue.suspend()
-        while queue.ready:
-            code = queue.next_code()
+        while (code := queue.next_code()) is not None:
             loaded = queue.loaded.get(code)
             if loaded is None:
                 loaded = self._load(queue, code)

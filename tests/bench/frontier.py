@@ -1,0 +1,151 @@
+"""`make bench-frontier`: what a URL costs one frontier partition, on RocksDB alone, by the number of URLs pending.
+
+It should cost the same at any backlog. Printed are CPU microseconds a URL for taking it in, and for crawling it with a
+new link found (dispatch, `Fetched`, `Parsed`); memory a URL; and how long the memory takes to be built at take-over.
+"""
+
+import argparse
+import cProfile
+import gc
+import json
+import pstats
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any
+
+import psutil
+from tests.bench.fleet import JOB, Pending, outcome_of
+
+from odradek.contracts import Batch, Fact, JobChanged
+from odradek.specification import JobSpecification
+from odradek_scheduler.core.partition import Limits, Partition
+from odradek_scheduler.core.tables import value_offset
+from odradek_scheduler.store import Stores
+
+FACTS = 40
+"""In one batch: what some crawled pages bring for one partition."""
+CRAWLED = 20_000
+IN_FLIGHT = 256
+MIB = 2**20
+
+
+class Frontier:
+    """One partition, its tables on disk, and a log that only counts."""
+
+    def __init__(self, folder: Path) -> None:
+        self.stores = Stores(folder, value_offset)
+        self.offset = 0
+        self.now_ms = 1_700_000_000_000
+        self.start()
+
+    def start(self) -> None:
+        """A new owner of the same tables."""
+        self.core = Partition(0, 1, self.stores.of(0), Limits())
+        self.core.load()
+        self.core.resume_at(self.offset)
+
+    def fold(self, facts: Iterable[Fact]) -> None:
+        """One batch."""
+        writes = self.core.fold(Batch(facts=tuple(facts)), self.offset)
+        self.stores.of(0).write(writes)
+        self.offset += 1
+
+
+def measured(work: Callable[[], Any], count: int) -> float:
+    """CPU microseconds for each of `count`."""
+    began = time.process_time()
+    work()
+    return round((time.process_time() - began) / count * 1e6, 1)
+
+
+def take_in(frontier: Frontier, urls: int, hosts: int) -> None:
+    """So many new URLs, a few of a host at a time."""
+    links = _links(urls, hosts)
+    while batch := list(islice(links, FACTS)):
+        frontier.fold(batch)
+        frontier.core.dispatch(frontier.now_ms, 0)
+        settle(frontier)
+
+
+def settle(frontier: Frontier) -> None:
+    """What the partition tells itself is folded."""
+    while facts := [fact for _, fact in frontier.core.dispatch(frontier.now_ms, 0).facts]:
+        frontier.fold(facts)
+
+
+def crawl(frontier: Frontier, pages: int, links: Iterator[Fact]) -> None:
+    """Send, answer and end so many URLs, each with one new link."""
+    done = 0
+    while done < pages:
+        frontier.now_ms += 50
+        sent = frontier.core.dispatch(frontier.now_ms, IN_FLIGHT)
+        if sent.facts:
+            frontier.fold(fact for _, fact in sent.facts)
+        outcomes = [fact.fact for request in sent.requests for fact in outcome_of(request, frontier.now_ms)]
+        for start in range(0, len(outcomes), FACTS):
+            frontier.fold(outcomes[start : start + FACTS])
+        frontier.fold(islice(links, len(sent.requests)))
+        frontier.core.progress(frontier.now_ms)
+        done += len(sent.requests)
+
+
+def _links(urls: int, hosts: int, seed: int = 1) -> Iterator[Fact]:
+    pending, chance, left = Pending(hosts, seed), random.Random(seed), urls
+    while left:
+        new = min(chance.randint(1, 3), left)
+        left -= new
+        for each in pending.found(chance.randrange(hosts), new):
+            yield each.fact
+
+
+def bench(urls: int, hosts: int, profile: str | None) -> dict[str, Any]:
+    """The figures of one backlog."""
+    with tempfile.TemporaryDirectory() as folder:
+        frontier = Frontier(Path(folder))
+        spec = {"name": "b", "politeness": {"respect_robots": False, "delay": "0s", "concurrency_per_host": 8}}
+        wire = JobSpecification.parse(spec).to_wire()
+        frontier.core.release(frontier.now_ms)
+        frontier.fold([JobChanged(job=JOB, version=1, epoch=1, spec=wire)])
+        gc.collect()
+        empty = psutil.Process().memory_info().rss
+        profiler = cProfile.Profile()
+        taking_us = measured(lambda: _profiled(profiler, profile == "take", take_in, frontier, urls, hosts), urls)
+        gc.collect()
+        full = psutil.Process().memory_info().rss
+        more = _links(10**9, hosts, seed=2)
+        crawl_us = measured(lambda: _profiled(profiler, profile == "crawl", crawl, frontier, CRAWLED, more), CRAWLED)
+        frontier.start()
+        steps = [time.perf_counter()]
+        steps += [time.perf_counter() for _ in frontier.core.releasing(frontier.now_ms)]
+        steps.append(time.perf_counter())
+        if profile:
+            pstats.Stats(profiler, stream=sys.stderr).sort_stats("tottime").print_stats(32)
+        return {
+            "urls": urls, "hosts": hosts, "taking_in_us": taking_us, "crawling_us": crawl_us,
+            "bytes_per_url": round((full - empty) / urls), "rss_mib": full // MIB,
+            "backlog_pages": sum(1 for _ in frontier.stores.of(0).scan("backlog", b"")),
+            "build_s": round(steps[-1] - steps[0], 2),
+            "longest_step_ms": round(max(after - before for before, after in pairwise(steps)) * 1000),
+        }  # fmt: skip
+
+
+def _profiled(profiler: cProfile.Profile, on: bool, work: Callable[..., None], *args: Any) -> None:  # noqa: FBT001  (private)
+    if on:
+        profiler.runcall(work, *args)
+    else:
+        work(*args)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--urls", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
+    parser.add_argument("--hosts", type=int, default=200)
+    parser.add_argument("--profile", choices=["take", "crawl"], default=None)
+    options = parser.parse_args()
+    for number in options.urls:
+        print(json.dumps(bench(number, options.hosts, options.profile)), flush=True)  # noqa: T201  (its purpose)

@@ -1,0 +1,111 @@
+"""A large backlog stays small in memory, and what ends in it is cleared away little by little."""
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+from odradek.contracts import Merged
+from odradek_scheduler.core.clearing import FAST_TICK_MS
+from odradek_scheduler.core.queues import MERGE_AT
+
+from .harness import Crawl, a_job, a_link
+
+
+def a_backlog(links: Iterable[int], host: str = "a.example", **spec: object) -> Crawl:
+    """Each link on a page of its own."""
+    crawl = Crawl()
+    crawl.fold(a_job(**spec))
+    for number in links:
+        crawl.fold(a_link(f"{number:06d}", host))
+    return crawl
+
+
+def said(crawl: Crawl, credit: int = 0) -> list[object]:
+    """What the partition tells itself in one dispatch, folded."""
+    facts = [fact for _, fact in crawl.core.dispatch(crawl.now_ms, credit).facts]
+    if facts:
+        crawl.fold(*facts)
+    return facts
+
+
+def test_many_small_pages_of_a_host_become_one_that_holds_all_urls() -> None:
+    crawl = a_backlog(range(MERGE_AT + 40))
+    (merged,) = said(crawl)
+    assert isinstance(merged, Merged)
+    assert (merged.sources[0], len(merged.sources)) == (1, MERGE_AT + 40)
+    assert len(crawl.pages()) == 1
+    assert said(crawl) == []
+    assert crawl.sends() == [f"{number:06d}" for number in range(100)]
+
+
+def test_few_small_pages_and_those_of_a_depth_first_job_are_left_alone() -> None:
+    few = a_backlog(range(MERGE_AT - 1))
+    deep = a_backlog(range(3 * MERGE_AT), strategy="depth_first")
+    assert (said(few), said(deep)) == ([], [])
+    assert deep.sends(credit=2) == [f"{3 * MERGE_AT - 1:06d}", f"{3 * MERGE_AT - 2:06d}"]
+
+
+def test_pages_of_two_priorities_are_never_merged_into_one() -> None:
+    crawl = Crawl()
+    crawl.fold(a_job())
+    for number in range(2 * MERGE_AT):
+        crawl.fold(a_link(f"{number:06d}", priority=90 if number % 2 else 10))
+    assert sorted(fact.priority for fact in said(crawl) if isinstance(fact, Merged)) == [10, 90]
+    assert sorted(priority for _, priority, _ in crawl.pages()) == [10, 90]
+    assert [name[-1] in "13579" for name in crawl.sends()] == [True] * 100
+
+
+def test_every_url_of_merged_pages_is_sent_once_also_when_some_were_under_way() -> None:
+    crawl = a_backlog(range(3 * MERGE_AT), politeness={"concurrency_per_host": 7})
+    sent: list[str] = []
+    while requests := crawl.dispatch():
+        sent += [request.fp for request in requests]
+        for request in requests:
+            crawl.finish(request)
+        crawl.after(s=61)
+    assert sorted(sent) == [f"{number:06d}" for number in range(3 * MERGE_AT)]
+    assert crawl.ledger().fetched == 3 * MERGE_AT
+
+
+def test_the_backlog_of_an_unmerged_log_is_merged_after_a_take_over_in_bounded_steps() -> None:
+    crawl = Crawl(release=False)
+    crawl.fold(a_job())
+    for number in range(3000):
+        crawl.fold(a_link(f"{number:06d}"))
+    crawl.restart()
+    merges = [fact for _ in range(10) for fact in said(crawl)]
+    assert all(isinstance(fact, Merged) and len(fact.sources) <= 1024 for fact in merges)
+    assert len(crawl.pages()) == 3
+
+
+def test_the_pages_of_a_cancelled_job_get_their_tombstones_little_by_little() -> None:
+    crawl = a_backlog(range(1200), strategy="depth_first")
+    crawl.fold(a_job(version=2, wanted="cancelled"))
+    left = [len(crawl.pages())]
+    while crawl.core.wake_at_ms(crawl.now_ms) is not None:
+        crawl.after(ms=FAST_TICK_MS)
+        said(crawl)
+        left.append(len(crawl.pages()))
+    assert all(0 <= before - after <= 500 for before, after in pairwise(left))
+    assert left[-1] == 0
+    assert (crawl.ledger().skipped, crawl.ledger().pending) == (1200, 0)
+
+
+def test_a_take_over_goes_on_with_clearing_away_what_was_cancelled() -> None:
+    crawl = a_backlog(range(1200), strategy="depth_first")
+    crawl.fold(a_job(version=2, wanted="cancelled"))
+    crawl.restart()
+    for _ in range(10):
+        crawl.after(ms=FAST_TICK_MS)
+        said(crawl)
+    assert crawl.pages() == []
+    assert crawl.sends() == []
+
+
+def test_a_host_that_rests_is_looked_at_once_however_many_links_come_meanwhile() -> None:
+    crawl = a_backlog([0], politeness={"delay": 3600.0, "concurrency_per_host": 1})
+    (request,) = crawl.dispatch()
+    crawl.finish(request)
+    for number in range(1, 50):
+        crawl.fold(a_link(f"{number:06d}"))
+        assert crawl.dispatch() == []
+    assert len(crawl.core._dispatcher.agenda._heap) == 1  # memory is what is at stake
