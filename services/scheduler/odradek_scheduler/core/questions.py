@@ -9,9 +9,12 @@ from odradek_scheduler.core.cache import Cache
 from odradek_scheduler.core.hosts import Agenda
 from odradek_scheduler.core.ledger import closed_before
 from odradek_scheduler.core.memory import Memory
+from odradek_scheduler.core.quarantine import Shelf, shelves_key
 from odradek_scheduler.core.robots import RobotsCache, origin_of
+from odradek_scheduler.core.sitemaps import sitemap_run
 from odradek_scheduler.core.state import PENDING, Ledger, Seen, Standing, run_id, seen_key, standing, unpack
 from odradek_scheduler.core.tables import Tables
+from odradek_scheduler.core.trapping import TrapJudge, pattern_row
 
 _LOOKED_AT_MOST: Final = 5_000
 """Records one `urls` question may read, so that it takes few milliseconds; `after` goes on from there."""
@@ -30,13 +33,16 @@ class Questions:
     def __init__(self, partition: int, cache: Cache, tables: Tables) -> None:
         self._partition, self._cache, self._tables = partition, cache, tables
         self._robots = RobotsCache()
+        self._traps = TrapJudge(cache)
 
     def answer(self, question: Question, now_ms: int, memory: Memory, agenda: Agenda) -> Answer:
-        """`urls` or `explain`; anything else is answered with an error in words."""
+        """`urls`, `explain` or `quarantine`; anything else is answered with an error in words."""
         if question.kind == "urls":
             body = self._urls(question)
         elif question.kind == "explain":
             body = self._explain(question, now_ms, memory, agenda)
+        elif question.kind == "quarantine":
+            body = self._quarantine(question, memory)
         else:
             body = {"error": f"unknown question {question.kind!r}"}
         return Answer(id=question.id, partition=self._partition, body=body, at_ms=now_ms)
@@ -77,8 +83,12 @@ class Questions:
             "closed": ledger.closed_by if closed_before(ledger, 1 << 62) else None,
             "doing": None if flight is None else flight.stage.name.lower(),
             "robots": self._robots_say(question, url, now_ms, memory),
+            "traps": self._traps.explain(run, url.key, url.url, memory.terms(question.job), now_ms),
+            "sitemap": self._sitemap_says(run, fp),
             "host": self._host_says(url.key, memory, agenda),
         }  # fmt: skip
+        if seen is not None and seen.seed:
+            body["traps"]["trap"] = None
         if seen is not None:
             body |= _row(fp, seen, settled(ledger, standing(seen.steps)))
             body["history"] = [
@@ -86,6 +96,29 @@ class Questions:
                 for s in seen.steps
             ]
         return body
+
+    def _sitemap_says(self, run: str, fp: str) -> dict[str, Any] | None:
+        """What became of the URL as a sitemap of the job; None: it is none."""
+        mapped = sitemap_run(run)
+        value = self._tables.get("seen", seen_key(mapped, fp))
+        if value is None:
+            return None
+        seen = unpack(Seen, value)
+        return _row(fp, seen, settled(self._cache.ledger(mapped), standing(seen.steps)))
+
+    def _quarantine(self, question: Question, memory: Memory) -> dict[str, Any]:
+        """Patterns of a job that are in quarantine, were released, or have had URLs skipped as traps."""
+        prefix, terms = shelves_key(run_id(question.job, question.run)), memory.terms(question.job)
+        rows: list[dict[str, Any]] = []
+        for looked_at, (key, value) in enumerate(self._tables.scan("ledger", prefix.encode())):
+            if len(rows) >= question.limit or looked_at >= _LOOKED_AT_MOST:
+                return {"patterns": rows[: question.limit], "more": True}
+            host = key[len(prefix) :].decode().rpartition("\0")[0]
+            for pattern in unpack(Shelf, value).patterns:
+                row = {"key": host} | pattern_row(pattern, terms)
+                if row["quarantined"] or pattern.released or pattern.trapped:
+                    rows.append(row)
+        return {"patterns": rows[: question.limit], "more": len(rows) > question.limit}
 
     def _identified(self, question: Question) -> CrawlUrl | None:
         scope = JobSpecification.from_wire(self._cache.job(question.job).spec).scope
@@ -119,4 +152,5 @@ def _row(fp: str, seen: Seen, now: Standing) -> dict[str, Any]:
     return {
         "fp": fp, "url": seen.url, "state": now.state, "reason": now.reason, "status": now.status, "try": now.attempt,
         "depth": seen.depth, "priority": seen.priority, "via": seen.via, "due_ms": now.due_ms or None,
+        "lastmod": seen.lastmod,
     }  # fmt: skip
