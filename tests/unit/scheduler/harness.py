@@ -85,7 +85,7 @@ class Crawl:
         self.fold(
             Fetched(
                 job=request.job, fp=request.fp, key=request.key, run=request.run, attempt=request.attempt,
-                status=status, sent_at_ms=request.sent_at_ms, at_ms=self.now_ms, **more,
+                kind=request.kind, status=status, sent_at_ms=request.sent_at_ms, at_ms=self.now_ms, **more,
             )
         )  # fmt: skip
 
@@ -94,7 +94,7 @@ class Crawl:
         fields: dict[str, Any] = {"outcome": "fetched", "kept": "outcome" not in more, "status": 200} | more
         self.fold(
             Parsed(
-                job=request.job, fp=request.fp, key=request.key, run=request.run, attempt=request.attempt,
+                job=request.job, fp=request.fp, key=request.key, run=request.ledger_run, attempt=request.attempt,
                 at_ms=self.now_ms, **fields,
             )
         )  # fmt: skip
