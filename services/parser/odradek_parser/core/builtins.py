@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from odradek.urls import join
 from odradek_parser.core.structured import structured_data
 from odradek_parser.core.trees import LexborTree, Node
+from odradek_parser.core.values import NoValue
 
 if TYPE_CHECKING:
     from odradek_parser.core.rules import Page
@@ -25,18 +26,25 @@ def structured_record(page: "Page") -> dict[str, Any] | None:
 
 
 def article_record(page: "Page") -> dict[str, Any] | None:
-    """Main text and metadata as trafilatura finds them; None on a page that has no main text."""
+    """Main text and metadata as trafilatura finds them; None on a page that has no main text.
+
+    Raises:
+        NoValue: trafilatura fails on this page, as it does on a few that are broken beyond use.
+    """
     from trafilatura import bare_extraction  # noqa: PLC0415  (takes most of a second; most jobs need none of it)
 
-    html, facts = page.document.text[:MAX_ARTICLE_CHARS], page.facts
+    facts = page.facts
     fetched = datetime.fromtimestamp(page.meta.fetched_at_ms / 1000, UTC).date().isoformat()
-    found: Any = bare_extraction(
-        html,
-        url=page.url,
-        include_comments=False,
-        with_metadata=True,
-        date_extraction_params={"max_date": fetched, "original_date": True},
-    )
+    try:
+        found: Any = bare_extraction(
+            page.document.text[:MAX_ARTICLE_CHARS],
+            url=page.url,
+            include_comments=False,
+            with_metadata=True,
+            date_extraction_params={"max_date": fetched, "original_date": True},
+        )
+    except Exception as error:
+        raise NoValue(f"the main text cannot be found: {type(error).__name__}: {error}") from error
     if found is None or not (found.text or "").strip():
         return None
     return {

@@ -17,6 +17,7 @@ from odradek_parser.core.fields import FieldPlan, Here, compile_fields, read_fie
 from odradek_parser.core.page import PageFacts
 from odradek_parser.core.selectors import Engine, engine_for, selector
 from odradek_parser.core.trees import Node
+from odradek_parser.core.values import NoValue
 
 MAX_RECORDS = 10_000
 """Of one rule on one page; what is beyond is noted as malformed once."""
@@ -79,8 +80,7 @@ class Rule:
         if self.silent(page) is not None:
             return
         if self.rule.builtin is not None:
-            for position, data in enumerate(islice(BUILTINS[self.rule.builtin](page), MAX_RECORDS)):
-                yield Record(self.type, position, data)
+            yield from self._builtin_records(BUILTINS[self.rule.builtin](page))
             return
         if self.reads_json:
             yield from self._json_records(page)
@@ -93,6 +93,13 @@ class Rule:
             record = self._record(plan.fields, Here(page.document, tree, page.document.setting), node, position)
             if record is not None:
                 yield record
+
+    def _builtin_records(self, found: Iterator[dict[str, Any]]) -> Iterator[Record]:
+        try:
+            for position, data in enumerate(islice(found, MAX_RECORDS)):
+                yield Record(self.type, position, data)
+        except NoValue as error:
+            yield Record(self.type, 0, {}, problems=(str(error),))
 
     def _plan(self, engine: Engine) -> "_Plan":
         plan = self._plans.get(engine)
