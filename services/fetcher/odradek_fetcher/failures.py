@@ -12,8 +12,10 @@ import aiohttp.http_exceptions
 import anyio
 import h2.exceptions
 import h11
+import hpack
 import httpcore
 import httpx
+import hyperframe.exceptions
 import socksio
 import structlog
 
@@ -90,6 +92,8 @@ _CLASSES: tuple[tuple[type[BaseException], FailureClass], ...] = (
     (httpcore.UnsupportedProtocol, "protocol"),
     (h11.ProtocolError, "protocol"),
     (h2.exceptions.H2Error, "protocol"),
+    (hpack.HPACKError, "protocol"),
+    (hyperframe.exceptions.HyperframeError, "protocol"),
     (UnicodeError, "protocol"),
 )
 """The first row that fits counts; an exception is looked at before its causes, except for those that hide one."""

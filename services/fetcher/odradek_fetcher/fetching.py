@@ -16,7 +16,7 @@ from odradek_fetcher.core.facts import digest, page_meta, robots_fetched
 from odradek_fetcher.core.following import on_the_spot
 from odradek_fetcher.core.plans import Plan, order
 from odradek_fetcher.core.proxies import Proxies
-from odradek_fetcher.core.soft_blocks import SameBodies
+from odradek_fetcher.core.soft_blocks import SameBodies, may_be_blocked
 from odradek_fetcher.core.verdicts import judge
 from odradek_fetcher.http import Fetch
 
@@ -60,7 +60,7 @@ class Fetching:
         suspicious = False
         if answer.failure is None and body is not None and not answer.unwanted:
             body_digest = digest(body)
-            if request.kind == "page" and body and answer.status == 200:  # noqa: PLR2004  (OK)
+            if request.kind == "page" and may_be_blocked(answer):
                 suspicious = self._bodies.suspicious(request.job, url.host, request.fp, body_digest)
         verdict = judge(request, plan, answer, same_bodies=suspicious)
         kept = verdict.outcome == "fetched"

@@ -2,19 +2,21 @@
 
 import inspect
 import pkgutil
+import re
 import socket
 import ssl
 from collections.abc import Iterator
 from importlib import import_module
 from types import ModuleType
 
-import aiohttp.client_exceptions
-import aiohttp.http_exceptions
+import aiohttp
 import anyio
 import h2.exceptions
 import h11
+import hpack
 import httpcore
 import httpx
+import hyperframe
 import pytest
 import socksio
 
@@ -23,12 +25,20 @@ from odradek.resolve import NameFailure, PrivateAddress
 from odradek_fetcher.core.decoding import Bomb, DecodeFailure
 from odradek_fetcher.failures import TooSlow, classify, failure_of
 
-LIBRARIES = (httpx, httpcore, h11, h2, socksio)
-NEVER_RAISED_BY_A_FETCH = {
-    "WSMessageTypeError",  # websockets
-    "WouldBlock",  # anyio's, of streams without waiting
-    "H11Warning",
-}
+LIBRARIES = (httpx, httpcore, h11, h2, hpack, hyperframe, socksio, anyio, aiohttp)
+NO_CLIENT = r"main|trio|curio|\.tests|test_utils|pytest_plugin|aiohttp\.(web|worker|_)"
+"""Modules that no client imports."""
+NEVER_RAISED_BY_A_FETCH = set(
+    # websockets, multipart bodies, and decoding, which is left to us
+    "WSMessageTypeError WSHandshakeError WebSocketError BadContentDispositionHeader BadContentDispositionParam "
+    "LookupError TooManyMembersError H11Warning "
+    # read within aiohttp and turned into the end of the body
+    "EofStream "
+    # anyio's of processes, tasks, streams with delimiters, and calls that do not wait
+    "BrokenWorkerInterpreter BrokenWorkerProcess BusyResourceError DelimiterNotFound FutureAlreadyFinished "
+    "FutureCancelled FutureFailed FutureNotFinished IncompleteRead NoEventLoopError RunFinishedError TaskCancelled "
+    "TaskFailed TaskNotFinished TypedAttributeLookupError WouldBlock".split()
+)
 
 
 def exceptions_of(package: ModuleType) -> Iterator[type[BaseException]]:
@@ -37,7 +47,7 @@ def exceptions_of(package: ModuleType) -> Iterator[type[BaseException]]:
     names += [
         each.name
         for each in pkgutil.walk_packages(package.__path__, package.__name__ + ".")
-        if not each.name.endswith(("__main__", "_main", "_trio", "trio", "curio")) and ".tests" not in each.name
+        if not re.search(NO_CLIENT, each.name)
     ]
     for name in names:
         for _, found in inspect.getmembers(import_module(name), inspect.isclass):
@@ -47,13 +57,6 @@ def exceptions_of(package: ModuleType) -> Iterator[type[BaseException]]:
 
 def all_exceptions() -> list[type[BaseException]]:
     found = {each for library in LIBRARIES for each in exceptions_of(library)}
-    for module in (aiohttp.client_exceptions, aiohttp.http_exceptions):
-        found |= {
-            each
-            for _, each in inspect.getmembers(module, inspect.isclass)
-            if issubclass(each, Exception) and each.__module__.startswith("aiohttp")
-        }
-    found |= {anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream}
     found |= {each for _, each in inspect.getmembers(ssl, inspect.isclass) if issubclass(each, Exception)}
     found |= {socket.gaierror, socket.herror, TimeoutError, ConnectionResetError, BrokenPipeError, OSError}
     found |= {NameFailure, PrivateAddress, TooSlow, Bomb, DecodeFailure}

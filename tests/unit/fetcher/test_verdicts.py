@@ -12,7 +12,7 @@ from odradek_fetcher.core.answers import Answer, Failure, Headers, Order
 from odradek_fetcher.core.following import on_the_spot
 from odradek_fetcher.core.plans import Plan, order, plan
 from odradek_fetcher.core.retrying import retry_after_s, retry_in_ms
-from odradek_fetcher.core.soft_blocks import RUN, SameBodies, challenge
+from odradek_fetcher.core.soft_blocks import RUN, SameBodies, challenge, may_be_blocked
 from odradek_fetcher.core.verdicts import Verdict, judge
 
 PLAN: Plan = plan(JobSpecification(), user_agent="Odradek/0.1", environ={})
@@ -141,6 +141,26 @@ def test_a_host_that_turns_to_one_body_for_everything_is_suspicious() -> None:
 
 def test_a_host_that_never_answered_anything_else_is_not() -> None:
     assert not any(noted(SameBodies(), ["x"] * 100))
+
+
+def test_a_template_that_came_between_other_pages_is_not_however_long_its_run_is_later() -> None:
+    assert not any(noted(SameBodies(), ["a", "b", "empty", "empty", "c", "d", *["empty"] * 100]))
+
+
+def test_a_block_that_comes_back_is_suspicious_again() -> None:
+    assert noted(SameBodies(), [*"abc", *["x"] * RUN, "d", *["x"] * RUN])[-2:] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (an_answer(headers=[("content-type", "text/html; charset=utf-8")]), True), (an_answer(), True),
+        (an_answer(headers=[("content-type", "application/json")]), False), (an_answer(404), False),
+        (an_answer(body=b""), False), (an_answer(unwanted=True), False),
+    ],
+)  # fmt: skip
+def test_only_pages_are_compared(answer: Answer, expected: bool) -> None:  # noqa: FBT001  (a case)
+    assert may_be_blocked(answer) is expected
 
 
 def test_asking_for_one_url_again_and_again_is_not() -> None:

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from odradek_fetcher.core.answers import Answer
+from odradek_fetcher.core.media import media_type
 
 SHORT_BYTES = 64 * 1024
 """Challenge pages are short; a long page that mentions one is about it."""
@@ -28,6 +29,11 @@ RUN = 20
 VARIETY = 3
 """Different bodies that a host must have shown before a run of equal ones counts against it."""
 MAX_HOSTS = 10_000
+MAX_BODIES = 32
+"""Remembered of each host, and so many that several URLs share."""
+_PAGES = frozenset((None, "text/html", "application/xhtml+xml"))
+"""Media types that a block would have; that many requests to an API find nothing is no news."""
+_OK = 200
 
 
 def challenge(answer: Answer) -> str | None:
@@ -48,17 +54,29 @@ def challenge(answer: Answer) -> str | None:
     return None
 
 
+def may_be_blocked(answer: Answer) -> bool:
+    """True when the answer is of the kind that a host would give for every URL."""
+    kind = media_type(answer.headers.get("content-type"))
+    return answer.status == _OK and bool(answer.body) and not answer.unwanted and kind in _PAGES
+
+
 @dataclass(slots=True)
 class _Host:
-    variety: set[str] = field(default_factory=set)
     last: str = ""
+    """Digest of the newest body."""
     urls: set[str] = field(default_factory=set)
+    """That were answered with it without another body in between; no more than `RUN`."""
+    others: set[str] = field(default_factory=set)
+    """Digests that came between others."""
+    shared: set[str] = field(default_factory=set)
+    """Of these, those that several URLs had: a template without content, a page that says there is nothing."""
 
 
 class SameBodies:
     """Notices when a host that used to have many pages has only one left, whatever is asked for.
 
-    A host that never answered anything else is simply so, and left alone.
+    Left alone are hosts that never answered anything else, and bodies that several URLs share between other pages,
+    however many there are in a row later: a shop's empty categories, a search without results.
     """
 
     def __init__(self) -> None:
@@ -74,9 +92,18 @@ class SameBodies:
         else:
             self._hosts.move_to_end((job, host))
         if digest != known.last:
-            if known.last and len(known.variety) < VARIETY:
-                known.variety.add(known.last)
+            self._end_run(known)
             known.last, known.urls = digest, set()
         if len(known.urls) < RUN:
             known.urls.add(fp)
-        return len(known.urls) >= RUN and len(known.variety - {digest}) >= VARIETY - 1
+        long = len(known.urls) >= RUN
+        return long and digest not in known.shared and len(known.others - {digest}) >= VARIETY
+
+    @staticmethod
+    def _end_run(known: _Host) -> None:
+        if not known.last or len(known.urls) >= RUN:
+            return  # what was suspicious does not become a page of the site when the block ends
+        if (len(known.urls) > 1 or known.last in known.others) and len(known.shared) < MAX_BODIES:
+            known.shared.add(known.last)
+        if len(known.others) < MAX_BODIES:
+            known.others.add(known.last)
