@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from odradek.clock import now_ms
+from odradek_scheduler import metrics
 from odradek_scheduler.outbox import Outbox
 from odradek_scheduler.owned import Owned, Ownership
 
@@ -88,4 +89,5 @@ class Dispatcher:
         dispatched = owned.core.dispatch(now, free)
         self._outbox.dispatch(dispatched)
         self.sent += len(dispatched.requests)
+        metrics.REQUESTS.inc(len(dispatched.requests))
         return len(dispatched.requests)

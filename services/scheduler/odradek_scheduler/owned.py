@@ -12,6 +12,7 @@ from odradek.kafka.deadletter import dead_letter
 from odradek.kafka.gaps import gap_event
 from odradek.kafka.records import Poison, Record
 from odradek.kafka.window import Gap
+from odradek_scheduler import metrics
 from odradek_scheduler.core.partition import Limits, Partition
 from odradek_scheduler.outbox import Outbox
 from odradek_scheduler.settings import SERVICE
@@ -86,8 +87,11 @@ class Ownership:
             gap = Gap(record.partition, owned.core.position, record.offset)
             log.error("gap", topic=record.topic, partition=gap.partition, first=gap.first_missing, next=gap.next_read)
             self._outbox.send([gap_event(SERVICE, record.topic, gap, now_ms())])
-        writes = owned.core.fold(self._batch(record), record.offset)
-        self._tables.apply(record.partition, writes, self._outbox.producer)
+        batch = self._batch(record)
+        with metrics.FOLD.time():
+            self._tables.apply(record.partition, owned.core.fold(batch, record.offset), self._outbox.producer)
+        metrics.BATCHES.inc()
+        metrics.FACTS.inc(len(batch.facts))
         if owned.core.told:
             self._outbox.tell(owned.core.told)
             owned.core.told.clear()

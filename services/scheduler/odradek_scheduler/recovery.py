@@ -23,6 +23,8 @@ log = structlog.get_logger()
 
 BULK: Final = 5000
 SLICE_S: Final = 0.2
+QUEUED_KIB: Final = 4 * 1024
+"""Of each changelog partition, read ahead: there are four tables for each partition of the frontier."""
 
 
 class ChangelogReader:
@@ -127,4 +129,5 @@ def _config(settings: Settings) -> dict[str, Any]:
     return consumer_config(settings, f"{settings.topic_prefix}view") | {
         "partition.assignment.strategy": "range",
         "fetch.wait.max.ms": 20,
+        "queued.max.messages.kbytes": QUEUED_KIB,
     }

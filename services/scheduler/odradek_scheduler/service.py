@@ -25,6 +25,8 @@ from odradek_scheduler.completing import Completing
 from odradek_scheduler.core.partition import Limits
 from odradek_scheduler.dispatching import Dispatcher
 from odradek_scheduler.layout import read_layout
+from odradek_scheduler.measuring import keep_figures, watch_loop
+from odradek_scheduler.metrics import RECOVERY
 from odradek_scheduler.outbox import Outbox
 from odradek_scheduler.owned import Ownership
 from odradek_scheduler.questions import Answerer
@@ -89,6 +91,8 @@ class Scheduler:
             self.reporter.run(),
             self.reporter.run_hosts(),
             self.completing.run(),
+            keep_figures(self.ownership),
+            watch_loop(),
         ]
         self._loops = [asyncio.create_task(loop) for loop in loops]
 
@@ -107,13 +111,16 @@ class Scheduler:
 
     async def _revoked(self, *_: Any, **__: Any) -> None:
         self.ownership.unsettle()
+        self._began = time.monotonic()
         await self.app.changelog_reader.stop()
 
     async def _recovered(self, *_: Any, **__: Any) -> None:
         self.app.rest_changelogs()
         new = self.ownership.settle(self.app.owned_partitions)
         await self.take_over.begin(new)
-        log.info("recovered", seconds=round(time.monotonic() - self._began, 3), new=[each.number for each in new])
+        took_s = time.monotonic() - self._began
+        RECOVERY.observe(took_s)
+        log.info("recovered", seconds=round(took_s, 3), new=[each.number for each in new])
         self._news()
         self.completing.settled()
 

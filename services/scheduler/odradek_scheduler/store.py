@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import rocksdict
-from rocksdict import BlockBasedOptions, Cache, Options, Rdict, ReadOptions, WriteBatch
+from rocksdict import BlockBasedOptions, Cache, Options, Rdict, ReadOptions, WriteBatch, WriteBufferManager
 
 from odradek_scheduler.core.tables import TableName, Write
 
+MIB: Final = 1024 * 1024
 OFFSET_HEADER: Final = "frontier-offset"
 """Header of a changelog tombstone: the frontier offset at which the key died."""
 MARKER_LIFE_S: Final = 3600
@@ -34,20 +35,25 @@ class TablesClosed(Exception):  # noqa: N818  (no error: the partition has gone 
     """The partition was taken away while somebody read its tables."""
 
 
-def shared_cache(size_bytes: int = 64 * 1024 * 1024) -> Any:
+def shared_cache(size_bytes: int = 64 * MIB) -> Any:
     """One block cache for all partitions of a process."""
     return Cache(size_bytes)
+
+
+def shared_buffers(size_bytes: int = 64 * MIB) -> Any:
+    """What has been written and is not on disk yet, of all partitions of a process."""
+    return WriteBufferManager(size_bytes, allow_stall=False)
 
 
 class PartitionStore:
     """The four tables of one partition on disk."""
 
-    def __init__(self, path: Path, cache: Any, value_offset: ValueOffset) -> None:
+    def __init__(self, path: Path, cache: Any, value_offset: ValueOffset, buffers: Any = None) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
         self._value_offset = value_offset
         self._closed = False
-        self._db: Any = Rdict(str(path), _options(cache))
+        self._db: Any = Rdict(str(path), _options(cache, buffers))
         self._drop_old_markers(time.time())
 
     def get(self, table: TableName, key: bytes) -> bytes | None:
@@ -151,14 +157,16 @@ class Stores:
     def __init__(self, folder: Path, value_offset: ValueOffset) -> None:
         self._folder = folder
         self._value_offset = value_offset
-        self._cache = shared_cache()
+        self._cache, self._buffers = shared_cache(), shared_buffers()
         self._open: dict[int, PartitionStore] = {}
 
     def of(self, partition: int) -> PartitionStore:
         """The partition's store, opened when it is not."""
         store = self._open.get(partition)
         if store is None:
-            store = self._open[partition] = PartitionStore(self._path(partition), self._cache, self._value_offset)
+            store = self._open[partition] = PartitionStore(
+                self._path(partition), self._cache, self._value_offset, self._buffers
+            )
         return store
 
     def close(self, partition: int) -> None:
@@ -195,10 +203,12 @@ def _after(prefix: bytes) -> bytes:
     return trimmed[:-1] + bytes((trimmed[-1] + 1,))
 
 
-def _options(cache: Any) -> Any:
+def _options(cache: Any, buffers: Any) -> Any:
     options = Options(raw_mode=True)
     options.create_if_missing(create_if_missing=True)
-    options.set_write_buffer_size(8 * 1024 * 1024)
+    options.set_write_buffer_size(8 * MIB)
+    if buffers is not None:
+        options.set_write_buffer_manager(buffers)
     options.set_max_write_buffer_number(3)
     options.set_max_open_files(64)
     options.set_keep_log_file_num(2)

@@ -9,8 +9,10 @@ import structlog
 from odradek.clock import now_ms
 from odradek.kafka.ends import Ends
 from odradek.topics import FRONTIER, PAGES, SCHEDULED
+from odradek_scheduler import metrics
 from odradek_scheduler.owned import Owned
 from odradek_scheduler.settings import BARRIER_EVERY_S, DEFAULT_LEASE_S, SERVICE
+from odradek_scheduler.store import TablesClosed
 
 log = structlog.get_logger()
 
@@ -76,6 +78,28 @@ class TakeOver:
         while owned.kept and owned.core.recovering:
             self._caught_up.clear()
             await self._caught_up.wait()
-        if owned.kept:
-            owned.core.release(now_ms())
-            self._released()
+        began = time.monotonic()
+        try:
+            pages, longest_s = await self._built(owned)
+        except TablesClosed:
+            return
+        if not owned.kept:
+            return
+        self._released()
+        took_s = time.monotonic() - began
+        metrics.TAKE_OVER.observe(took_s)
+        log.info(
+            "partition_taken_over", partition=owned.number, pages=pages, seconds=round(took_s, 3),
+            longest_step_ms=round(longest_s * 1000),
+        )  # fmt: skip
+
+    async def _built(self, owned: Owned) -> tuple[int, float]:
+        """Build the memory in steps, everything else going on in between: pages read, and the longest step."""
+        pages, longest_s, began = 0, 0.0, time.monotonic()
+        for pages in owned.core.releasing(now_ms()):  # noqa: B007  (the last number is the result)
+            longest_s = max(longest_s, time.monotonic() - began)
+            await asyncio.sleep(0)
+            if not owned.kept:
+                break
+            began = time.monotonic()
+        return pages, max(longest_s, time.monotonic() - began)

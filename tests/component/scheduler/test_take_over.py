@@ -1,7 +1,7 @@
 """A partition is released only when its predecessor's requests are answered and its log is folded (rule H)."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from odradek.topics import FRONTIER, PAGES, SCHEDULED
 from odradek_scheduler.owned import Owned
@@ -38,7 +38,8 @@ class Log:
     def catch_up_to(self, end: int) -> None:
         self.end = max(self.end, end)
 
-    def release(self, now_ms: int) -> None:
+    def releasing(self, now_ms: int) -> Iterator[int]:
+        yield 3
         self.released = True
 
     def longest_lease_ms(self) -> int:

@@ -19,6 +19,7 @@ from odradek_scheduler.core.building import building
 from odradek_scheduler.core.cache import Cache
 from odradek_scheduler.core.dispatch import Dispatcher
 from odradek_scheduler.core.effects import ToPartition
+from odradek_scheduler.core.figures import Figures, figures
 from odradek_scheduler.core.fold import Fold
 from odradek_scheduler.core.learning import Learning
 from odradek_scheduler.core.memory import Memory
@@ -236,6 +237,10 @@ class Partition:
         """The answer to `recount`, once counted (None: nothing was)."""
         body = {"recovering": True} if counted is None else {"recount": counted}
         return Answer(id=question.id, partition=self._partition, body=body, at_ms=now_ms)
+
+    def figures(self, now_ms: int) -> Figures:
+        """The partition in numbers; goes over its hosts, so not to be asked all the time."""
+        return figures(self._memory, self._dispatcher.agenda, now_ms)
 
     def jobs(self) -> Iterable[str]:
         """Jobs known here."""
