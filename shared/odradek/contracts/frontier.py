@@ -45,7 +45,7 @@ class Fetched(Message, frozen=True, tag_field="fact", tag=True):
     kind: str = "page"
     status: int | None = None
     reason: str | None = None
-    """Failure class; null when an HTTP answer came."""
+    """Failure class; null when an HTTP answer came; `paused`: not carried out, to be sent again with the same try."""
     duration_ms: float = 0.0
     retry_after_s: float | None = None
     size_bytes: int = 0
@@ -122,6 +122,8 @@ class JobChanged(Message, frozen=True, tag_field="fact", tag=True):
     spec: dict[str, Any] | None = None
     """The validated specification, secrets still as `${env:NAME}`; null: unchanged."""
     run: int = 1
+    created_at_ms: int = 0
+    """When the job was accepted; 0: not told, then the first fact's own time."""
     at_ms: int = 0
 
 
@@ -222,6 +224,10 @@ class SkipRest(Message, frozen=True, tag_field="fact", tag=True):
 
     job: str
     run: int = 1
+    version: int = 0
+    """Of the job whose limit was reached: a newer one with a higher limit wins; 0: not told."""
+    max_pages: int = 0
+    """That limit."""
     at_ms: int = 0
 
 

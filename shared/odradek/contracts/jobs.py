@@ -125,6 +125,8 @@ class Progress(Message, frozen=True):
     version: int = 0
     """Newest job record this partition has folded."""
     in_flight: int = 0
+    closed: str | None = None
+    """What has skipped all that was open: cancelled, expired or budget_pages; null: nothing has."""
     recovering: bool = False
     """Still replaying: the tables may be ahead of the ledger."""
     recount: Recount | None = None
@@ -165,6 +167,12 @@ class HostReport(Message, frozen=True):
     pending_pages: int = 0
     back_off_until_ms: int | None = None
     error_streak: int = 0
+    """Answers that asked for rest and failures to get one, less the successes since; above 0 after a back-off it gets
+    one request at a time."""
+    crawl_delay_ms: int = 0
+    """What robots.txt asks for; 0: nothing."""
+    clamped: str | None = None
+    """What of it a job's `max_delay` has clamped, in one sentence; null: nothing."""
     blocked: bool = False
     robots: dict[str, str] = {}
     """Origin to `allowed`, `rules`, `denied` (with reason)."""

@@ -81,7 +81,9 @@ class Politeness(Strict):
     """From the end of one fetch to the start of the next, for each of `concurrency_per_host` chains."""
     concurrency_per_host: int = Field(default=1, ge=1, le=1000)
     max_delay: Duration = 60.0
-    """What a crawl-delay of robots.txt is clamped to."""
+    """What a crawl-delay of robots.txt, and the delay that a slow host gets, are clamped to."""
+    latency_factor: float = Field(default=0.0, ge=0, le=100)
+    """The delay is at least so many times the host's mean time to answer; 0: the same delay for fast and slow hosts."""
 
 
 def _zone(text: str) -> str:

@@ -135,11 +135,44 @@ def test_a_crawl_delay_is_obeyed_up_to_the_most_a_job_allows(most_s: float, wait
     crawl = a_crawl("x", "y", max_delay=most_s, concurrency_per_host=1)
     crawl.dispatch()
     crawl.robots(RULES.replace("odradek", "other"))
-    (first,) = crawl.dispatch()
+    assert crawl.sends() == []
+    assert crawl.after(s=waits_s - 0.001).sends() == []
+    (first,) = crawl.after(ms=1).dispatch()
     crawl.answer(first)
     assert crawl.sends() == []
     assert crawl.after(s=waits_s - 0.001).sends() == []
     assert crawl.after(ms=1).sends() == ["y"]
+
+
+def test_a_crawl_delay_is_obeyed_by_a_new_owner_too() -> None:
+    crawl = a_crawl("x", "y", concurrency_per_host=1)
+    crawl.dispatch()
+    crawl.robots(RULES.replace("odradek", "other"))
+    assert crawl.dispatch() == []
+    (first,) = crawl.after(s=7).dispatch()
+    crawl.finish(first)
+    crawl.restart()
+    assert crawl.after(s=6.999).sends() == []
+    assert crawl.after(ms=1).sends() == ["y"]
+
+
+def test_a_crawl_delay_that_is_clamped_is_told_once() -> None:
+    crawl = a_crawl("x", "y", max_delay=3.0, concurrency_per_host=1)
+    crawl.dispatch()
+    crawl.robots(RULES.replace("odradek", "other"))
+    crawl.dispatch()
+    for _ in range(2):
+        for request in crawl.after(s=3).dispatch():
+            crawl.answer(request)
+    assert [event.message for event in crawl.events] == [
+        "https://a.example/robots.txt asks for a crawl-delay of 7 s; politeness.max_delay clamps it to 3 s."
+    ]
+    (report,) = crawl.core.host_reports(crawl.now_ms)
+    assert (report.crawl_delay_ms, report.delay_ms, report.clamped) == (
+        7000,
+        3000,
+        "robots.txt asks for 7 s between requests; politeness.max_delay clamps it to 3 s.",
+    )
 
 
 @pytest.mark.parametrize(
@@ -157,13 +190,13 @@ def test_a_group_that_names_the_agent_goes_before_the_group_for_all(path: str, a
     answer_judged(robots, an_answer(200, RULES))
     robots.offset = 1
     url = f"https://a.example{path}"
-    assert RobotsCache().verdict("https://a.example", robots, url, agent, NOW_MS).state == state
+    assert RobotsCache().verdict("https://a.example", robots, url, (agent,), NOW_MS).state == state
 
 
 def test_the_deciding_line_is_of_the_group_that_decides() -> None:
-    assert deciding_line(RULES, "https://a.example/ours", "odradek") == "Disallow: /ours (line 8)"
-    assert deciding_line(RULES, "https://a.example/private", "other") == "Disallow: /private (line 3)"
-    assert deciding_line(RULES, "https://a.example/", "other") is None
+    assert deciding_line(RULES, "https://a.example/ours", ("odradek",)) == "Disallow: /ours (line 8)"
+    assert deciding_line(RULES, "https://a.example/private", ("other",)) == "Disallow: /private (line 3)"
+    assert deciding_line(RULES, "https://a.example/", ("other",)) is None
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from odradek_scheduler.core.memory import Memory
-from odradek_scheduler.core.state import HostShare, run_id, share_key, split_page_key, unpack
+from odradek_scheduler.core.state import run_id, split_page_key
 from odradek_scheduler.core.tables import Tables
 
 _OFFSET_AT: Final = -16
@@ -30,20 +30,8 @@ def building(memory: Memory, tables: Tables, pages_a_step: int) -> Iterator[int]
     for run in [run for run in memory.queues if memory.cache.ledger(run).closed_at is not None]:
         memory.close(run)
         yield count
-    for _ in _adopting(memory, tables):
-        yield count
-
-
-def _adopting(memory: Memory, tables: Tables) -> Iterator[None]:
-    """Whoever holds a permit is sent before others ask for one."""
-    for count, (job, record) in enumerate(list(memory.cache.jobs.items()), 1):
-        run = run_id(job, record.run)
-        ledger = memory.cache.ledger(run)
-        if ledger.pending:
-            shares = tables.scan("ledger", share_key(run, "")) if ledger.host_limits else ()
-            held = [fp for _, value in shares for fp in unpack(HostShare, value).holders]
-            for fp in (*ledger.holders, *held):
-                memory.adopt(run, fp)
-        if count % _JOBS_A_STEP == 0:
+    for jobs, (job, record) in enumerate(list(memory.cache.jobs.items()), 1):
+        memory.adopt_holders(run_id(job, record.run))
+        if jobs % _JOBS_A_STEP == 0:
             memory.cache.trim()
-            yield
+            yield count

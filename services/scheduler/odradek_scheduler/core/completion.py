@@ -140,7 +140,9 @@ class Completion:
     def _begin(self, now_ms: int) -> None:
         """Step 1."""
         record = self._record
-        if record is None or record.seeding or not (record.seeded or record.wanted in CLOSED):
+        if record is None or record.seeding:
+            return
+        if not (record.seeded or _closed(record, self._reports.values())):
             return
         if self._announced is not None and self._announced >= (record.epoch, record.run):
             return
@@ -175,10 +177,18 @@ def _same(before: Progress, now: Progress) -> bool:
     )  # fmt: skip
 
 
-def _state(record: JobRecord, reports: Iterable[Progress]) -> JobState:
-    """Cancelled and expired as wanted; `failed`: no page kept and at least one URL failed; else complete."""
+def _closed(record: JobRecord, reports: Iterable[Progress]) -> JobState | None:
+    """Cancelled or expired: as a person wanted it, or as the home partition found by the clock."""
     if record.wanted in CLOSED:
         return record.wanted
+    return "expired" if any(each.closed == "expired" and each.run == record.run for each in reports) else None
+
+
+def _state(record: JobRecord, reports: Iterable[Progress]) -> JobState:
+    """Cancelled and expired as wanted or found; `failed`: no page kept and at least one URL failed; else complete."""
+    reports = tuple(reports)
+    if (closed := _closed(record, reports)) is not None:
+        return closed
     counters = [report.counters for report in reports]
     if any(each.failed for each in counters) and not any(each.kept for each in counters):
         return "failed"

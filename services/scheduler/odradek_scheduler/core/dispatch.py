@@ -1,20 +1,24 @@
 """What may be sent now: politeness, robots, limits and permits decided in one place (rules F, I, J)."""
 
-from enum import Enum
 from heapq import heappop, heappush
 from typing import Final
 
 from odradek.contracts import Fact, FetchRequest, LogEvent, Outcome, Parsed, Reserve, SitemapsListed
 from odradek_scheduler.core.hosts import Agenda, ahead
+from odradek_scheduler.core.judging import Judge, Verdict
 from odradek_scheduler.core.memory import Memory
 from odradek_scheduler.core.queues import Flight, HostQueue, Queue, Stage
-from odradek_scheduler.core.requests import dispatch_outcome, outcome_event, page_request, robots_request
-from odradek_scheduler.core.robots import RobotsCache, origin_of
-from odradek_scheduler.core.sitemaps import MOST_LISTED, Listing, listing_key
+from odradek_scheduler.core.requests import (
+    clamped_event,
+    dispatch_outcome,
+    outcome_event,
+    page_request,
+    robots_request,
+)
+from odradek_scheduler.core.robots import origin_of
 from odradek_scheduler.core.state import split_run_id
 from odradek_scheduler.core.tables import Tables
 from odradek_scheduler.core.terms import Terms
-from odradek_scheduler.core.trapping import TrapJudge
 from odradek_scheduler.core.visits import Drawn, Visits
 
 OWN_FACT_LEASE_MS: Final = 30_000
@@ -22,24 +26,8 @@ OWN_FACT_LEASE_MS: Final = 30_000
 HELD_AGAIN_MS: Final = 1_000
 """A URL that has one permit and lacks another is looked at again after this."""
 _SKIPS_A_CALL: Final = 500
-
-
-class Verdict(Enum):
-    """What becomes of a URL whose turn it is."""
-
-    GO = 1
-    ASK = 2
-    """Its origin's robots.txt comes first."""
-    WAIT = 3
-    """Not now; its page knows when."""
-    LIST = 5
-    """Its origin's sitemaps are handed over first."""
-    ENDED = 4
-    """It is skipped or fails without a fetch."""
-
-
-_FIRST: Final = (Verdict.ASK, Verdict.LIST)
-"""Something has to come before the URL."""
+_FIRST: Final = (Verdict.ASK, Verdict.LIST, Verdict.REST)
+"""Something has to come before the URL, and before any other of its queue."""
 
 
 class Dispatcher:
@@ -49,8 +37,7 @@ class Dispatcher:
         self._memory = memory
         self.agenda = Agenda(memory)
         self._visits = Visits(memory, tables)
-        self.robots = RobotsCache()
-        self.traps = TrapJudge(memory.cache)
+        self.judge = Judge(memory)
         self._turn = 0
         self.requests: list[FetchRequest] = []
         self.facts: list[Fact] = []
@@ -124,7 +111,7 @@ class Dispatcher:
         return False
 
     def _propose(self, queue: Queue, terms: Terms, now_ms: int) -> bool:
-        """Ask for permits some URLs ahead; False when robots.txt had to be asked for instead."""
+        """Ask for permits some URLs ahead; False when robots.txt held the host up."""
         while queue.preparing < ahead(terms) and not (queue.starved or queue.full):
             drawn = self._visits.draw(queue, now_ms)
             if drawn is None:
@@ -171,61 +158,40 @@ class Dispatcher:
     # ---- one URL
 
     def _judge(self, queue: Queue, terms: Terms, drawn: Drawn, now_ms: int) -> Verdict:
-        host = self._memory.cache.host(queue.host.key)
-        if host.blocked:
-            return self._end(queue, drawn, ("skipped", "host_blocked"), "The host is blocked.", now_ms)
-        why = self.traps.verdict(queue.run, drawn.seen, terms, now_ms)
-        if why is not None:
-            return self._end(queue, drawn, ("skipped", "trap"), why, now_ms)
-        if terms.respect_robots:
-            verdict = self._judge_robots(queue, terms, drawn, now_ms)
-            if verdict is not Verdict.GO:
-                return verdict
-        if terms.max_pages_per_host is not None:
-            kept = self._memory.cache.share(queue.run, queue.host.key).kept
-            if kept >= terms.max_pages_per_host:
-                why = f"{kept} pages of {queue.host.key} are kept, as many as the job allows for one host."
-                return self._end(queue, drawn, ("skipped", "budget_host"), why, now_ms)
-        return Verdict.GO
+        found = self.judge.judge(queue.run, drawn.seen, terms, now_ms)
+        if found.sitemaps:
+            self._list(queue, drawn, found.sitemaps, now_ms)
+        if found.crawl_delay_ms and self._learned(queue, terms, drawn, found.crawl_delay_ms, now_ms):
+            return Verdict.REST
+        if found.end is not None:
+            self._end(queue, drawn, found.end, found.why, now_ms)
+        elif found.due_ms is not None and drawn.page is not None:
+            drawn.page.due_again(found.due_ms)
+        return found.verdict
 
-    def _judge_robots(self, queue: Queue, terms: Terms, drawn: Drawn, now_ms: int) -> Verdict:
+    def _learned(self, queue: Queue, terms: Terms, drawn: Drawn, delay_ms: int, now_ms: int) -> bool:
+        """A crawl-delay is taken note of; True when the host, by it, is not free yet."""
         origin, host = origin_of(drawn.seen.url), queue.host
-        robots = self._memory.cache.robots(host.key, origin)
-        verdict = self.robots.verdict(origin, robots, drawn.seen.url, terms.agent, now_ms)
-        if verdict.state == "unknown":
-            return Verdict.ASK
-        if verdict.state == "unavailable":
-            if robots.failures > terms.retries:
-                why = f"{origin}/robots.txt did not answer {robots.failures} times, so nothing there is allowed."
-                return self._end(queue, drawn, ("failed", "robots_unavailable"), why, now_ms)
-            if drawn.page is not None:
-                drawn.page.due_again(robots.expires_at_ms)
-            return Verdict.WAIT
-        if terms.sitemaps and self._list(queue, drawn, self.robots.sitemaps(origin, robots), now_ms):
-            return Verdict.LIST
-        delay_ms = self.robots.delay_ms(origin, robots, terms.agent)
-        if delay_ms:
-            host.crawl_delays_ms[origin] = delay_ms
-        if verdict.state == "denied":
-            why = f"{origin}/robots.txt forbids it: {verdict.rule or 'no line could be named'}."
-            return self._end(queue, drawn, ("skipped", "robots"), why, now_ms)
-        return Verdict.GO
+        if delay_ms <= host.crawl_delays_ms.get(origin, 0):
+            return False
+        host.crawl_delays_ms[origin] = delay_ms
+        if delay_ms > terms.max_delay_ms:
+            self.events.append(clamped_event(queue.run, host.key, origin, (delay_ms, terms.max_delay_ms), now_ms))
+        pace = self.agenda.pace(host)
+        return (host.pace.free_at_ms(pace.concurrency, pace.delay_ms) or 0) > now_ms
 
-    def _list(self, queue: Queue, drawn: Drawn, sitemaps: list[str], now_ms: int) -> bool:
-        """Hand the origin's sitemaps to the job, once; True when the queue has to wait until that has been folded."""
-        if not sitemaps:
-            return False
-        (job, number), key, origin = split_run_id(queue.run), queue.host.key, origin_of(drawn.seen.url)
-        if self._memory.cache.value(Listing, listing_key(queue.run, key, origin)).offset >= 0:
-            return False
+    def _list(self, queue: Queue, drawn: Drawn, sitemaps: tuple[str, ...], now_ms: int) -> None:
+        """Hand the origin's sitemaps to the job; the queue waits until that has been folded."""
+        job, number = split_run_id(queue.run)
         queue.listing_ms = now_ms + OWN_FACT_LEASE_MS
-        listed = tuple(dict.fromkeys(sitemaps))[:MOST_LISTED]
         self.facts.append(
-            SitemapsListed(job=job, run=number, key=key, origin=origin, sitemaps=listed, site=drawn.seen.site)
-        )
-        return True
+            SitemapsListed(
+                job=job, run=number, key=queue.host.key, origin=origin_of(drawn.seen.url), sitemaps=sitemaps,
+                site=drawn.seen.site,
+            )
+        )  # fmt: skip
 
-    def _end(self, queue: Queue, drawn: Drawn, end: tuple[Outcome, str], why: str, now_ms: int) -> Verdict:
+    def _end(self, queue: Queue, drawn: Drawn, end: tuple[Outcome, str], why: str, now_ms: int) -> None:
         """Send its outcome through the own log."""
         memory, run = self._memory, queue.run
         flight = memory.flights.get((run, drawn.fp))
@@ -235,7 +201,6 @@ class Dispatcher:
         fact: Parsed = dispatch_outcome(run, drawn.fp, drawn.seen, drawn.now.attempt, end, now_ms)
         self.facts.append(fact)
         self.events.append(outcome_event(run, drawn.fp, drawn.seen, drawn.now, end, (why, now_ms)))
-        return Verdict.ENDED
 
     def _send(self, queue: Queue, terms: Terms, drawn: Drawn, now_ms: int) -> None:
         memory, attempt = self._memory, drawn.now.attempt

@@ -40,6 +40,8 @@ class Effects:
     """Facts that follow from this batch; they leave before it is committed."""
     closed: list[str] = field(default_factory=list)
     """Runs whose open URLs are skipped from now on."""
+    reopened: list[str] = field(default_factory=list)
+    """Runs that a reached budget had closed and a higher one has opened again."""
     hosts: list[str] = field(default_factory=list)
     """Hosts of which something is known now that was not."""
     jobs: list[str] = field(default_factory=list)

@@ -37,6 +37,8 @@ from odradek_scheduler.core.state import (
     ACCEPTED,
     PENDING,
     RETRY,
+    SATED,
+    Ledger,
     Seen,
     Step,
     run_id,
@@ -56,6 +58,8 @@ class Fold:
         self._offset = offset
         self._touched = Touched(cache, tables, offset)
         self._closing: dict[str, str] = {}
+        self._reached: dict[str, tuple[int, int]] = {}
+        self._raised: dict[str, tuple[int, int | None]] = {}
         self._pages: list[Write] = []
         self.effects = Effects(offset)
 
@@ -63,11 +67,7 @@ class Fold:
         """Judge all facts in order; then what concerns the batch as a whole."""
         for index, fact in enumerate(batch.facts):
             self._handlers[type(fact)](self, fact, index)
-        for run, reason in self._closing.items():
-            ledger, counts = self._touched.ledger(run)
-            if counts and ledger.closed_at is None:
-                ledgers.close(ledger, self._offset, reason)
-            self.effects.closed.append(run)
+        self._close_and_reopen()
         self._touched.settle_permits()
         self.effects.pages, self._pages = self._touched.settle_pages()
         self.effects.hosts = list(self._touched.hosts)
@@ -78,12 +78,30 @@ class Fold:
         """All changes; `emptied`: keys of pages found with no open URL, which get their tombstones now."""
         return self._touched.writes(self._pages, emptied)
 
+    def _close_and_reopen(self) -> None:
+        for run, reason in self._closing.items():
+            ledger, counts = self._touched.ledger(run)
+            if counts and ledger.closed_at is None:
+                ledgers.close(ledger, self._offset, reason)
+                ledger.closed_for = self._reached.get(run, (0, 0))
+            self.effects.closed.append(run)
+        raised = [(each, *said) for run, said in self._raised.items() for each in (run, sitemaps.sitemap_run(run))]
+        for run, version, limit in raised:
+            ledger, counts = self._touched.ledger(run)
+            closed_version, reached = ledger.closed_for
+            if not (counts and ledger.sated and ledger.closed_at != self._offset and version > closed_version):
+                continue
+            if limit is None or limit > reached:
+                ledgers.reopen(ledger, self._offset)
+                self.effects.reopened.append(run)
+
     # ---- facts on URLs
 
     def _discovered(self, fact: Discovered, index: int) -> None:
         run = run_id(fact.job, fact.run)
         ledger, counts = self._touched.ledger(run)
-        if ledgers.closed_before(ledger, self._offset):
+        sated = ledgers.sated_before(ledger, self._offset)
+        if not sated and ledgers.closed_before(ledger, self._offset):
             if counts:
                 ledgers.count_refused(ledger, "late")
             return
@@ -103,9 +121,7 @@ class Fold:
         self._touched.change(key, seen)
         self._touched.open(run, fact.fp, seen)
         if counts:
-            ledger.links_found += 1
-            ledger.accepted += 1
-            ledger.pending += 1
+            ledgers.count_accepted(ledger, sated=sated)
 
     def _parsed(self, fact: Parsed, index: int) -> None:
         run = run_id(fact.job, fact.run)
@@ -171,6 +187,8 @@ class Fold:
             politeness.answer_heard(host, fact)
         run = run_id(fact.job, ledger_run(fact.run, fact.kind))
         self.effects.fetched.append((run, fact.fp, fact.attempt, fact.key, fact.sent_at_ms))
+        if fact.status is None and fact.reason == "paused":
+            self.effects.parsed.append((run, fact.fp, fact.attempt))
 
     def _robots_fetched(self, fact: RobotsFetched, index: int) -> None:  # noqa: ARG002
         host, counts = self._touched.host(fact.key)
@@ -194,6 +212,7 @@ class Fold:
             job.version, job.wanted, job.at_ms = fact.version, fact.wanted, fact.at_ms
             job.epoch, job.run = max(job.epoch, fact.epoch), max(job.run, fact.run)
             job.spec = job.spec if fact.spec is None else fact.spec
+            job.created_at_ms = job.created_at_ms or fact.created_at_ms or fact.at_ms
         run = run_id(fact.job, fact.run)
         self._touched.ledger(run)
         if fact.spec is not None:
@@ -209,12 +228,24 @@ class Fold:
         if counts and per_host != (ledger.host_limits[-1][1] if ledger.host_limits else None):
             ledger.host_limits.append((self._offset, per_host))
         max_pages = scope.get("max_pages")
+        if counts:
+            self._limit_pages(ledger, version, max_pages)
+        self._raised[run] = (version, max_pages)
         if not self._is_home(run) or (max_pages is None and not self._touched.has_home(run)):
             return
         home, counts = self._touched.home(run)
         if counts and version >= home.version:
             home.version, home.max_pages = version, max_pages
             budget.share_out(home)
+
+    def _limit_pages(self, ledger: Ledger, version: int, max_pages: int | None) -> None:
+        """With a lower limit, permits that no URL holds go back, so that the home can share them out again."""
+        _, known, before = ledger.page_limits[-1] if ledger.page_limits else (0, -1, None)
+        if version < known or max_pages == before:
+            return
+        ledger.page_limits.append((self._offset, version, max_pages))
+        if before is not None and max_pages is not None and max_pages < before:
+            ledger.returned += max(0, ledger.free_permits)
 
     def _run_due(self, fact: RunDue, index: int) -> None:  # noqa: ARG002
         job, counts = self._touched.job(fact.job)
@@ -261,7 +292,12 @@ class Fold:
                 budget.report_heard(home, fact)
 
     def _skip_rest(self, fact: SkipRest, index: int) -> None:  # noqa: ARG002
-        self._close(run_id(fact.job, fact.run), "budget_pages")
+        run = run_id(fact.job, fact.run)
+        ledger, _ = self._touched.ledger(run)
+        if not ledger.outgrown(fact.version, fact.max_pages, self._offset):
+            self._close(run, SATED)
+            for each in (run, sitemaps.sitemap_run(run)):
+                self._reached.setdefault(each, (fact.version, fact.max_pages))
 
     def _close(self, run: str, reason: str) -> None:
         """At the end of the batch; the run's sitemaps too."""

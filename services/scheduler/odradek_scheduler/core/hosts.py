@@ -5,6 +5,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from odradek_scheduler.core.memory import Memory
+from odradek_scheduler.core.politeness import Pace, delay_between_ms, is_probed
 from odradek_scheduler.core.queues import HostQueue, Queue
 from odradek_scheduler.core.terms import Terms
 from odradek_scheduler.core.turns import Turns
@@ -96,14 +97,24 @@ class Agenda:
         if not dues:
             return None
         due_ms = min(dues)
+        pace = self.pace(host)
+        host.delay_ms = pace.delay_ms
+        free_at_ms = self._free_at_ms(host, host.pace, pace)
+        return None if free_at_ms is None else max(due_ms, free_at_ms)
+
+    def free_at_ms(self, host: HostQueue, now_ms: int, crawl_delay_ms: int = 0) -> int | None:
+        """When the host may be asked, whatever waits for it; None: not before an answer comes.
+
+        Answers not looked at yet count as heard now. `crawl_delay_ms`: one that has not been taken note of yet.
+        """
+        return self._free_at_ms(host, host.pace.after(host.answers, now_ms), self.pace(host, crawl_delay_ms))
+
+    def _free_at_ms(self, host: HostQueue, chains: Pace, pace: HostPace) -> int | None:
         record = self._memory.cache.host(host.key)
         if record.blocked:
-            return due_ms
-        if host.asked:
-            due_ms = max(due_ms, *host.asked.values())
-        pace = self.pace(host)
-        free_at_ms = host.pace.free_at_ms(pace.concurrency, pace.delay_ms)
-        return None if free_at_ms is None else max(due_ms, free_at_ms, record.back_off_until_ms)
+            return 0
+        free_at_ms = chains.free_at_ms(pace.concurrency, pace.delay_ms)
+        return None if free_at_ms is None else max(free_at_ms, record.back_off_until_ms, *host.asked.values(), 0)
 
     def queue_due_ms(self, queue: Queue) -> int | None:
         """When there is something to do for a queue, its host allowing; None: not before something happens."""
@@ -136,26 +147,28 @@ class Agenda:
                 best, rank = queue, mine
         return best
 
-    def pace(self, host: HostQueue) -> HostPace:
-        """The longest delay and the least concurrency of all jobs there; a person's word goes before them."""
+    def pace(self, host: HostQueue, crawl_delay_ms: int = 0) -> HostPace:
+        """The longest delay and the least concurrency of all jobs there; a person's word goes before them.
+
+        `crawl_delay_ms`: what robots.txt asks for beyond what the host knows.
+        """
         delay_ms, concurrency = 0, 0
-        crawl_delay_ms = max(host.crawl_delays_ms.values(), default=0)
+        crawl_delay_ms = max(crawl_delay_ms, host.crawl_delay_ms)
+        record = self._memory.cache.host(host.key)
         for queue in host.queues.values():
             terms = self._memory.terms(queue.job)
             if not terms.active:
                 continue
             mine = terms.delay_ms
-            if terms.respect_robots and crawl_delay_ms > mine:
-                mine = max(mine, min(crawl_delay_ms, terms.max_delay_ms))
+            if crawl_delay_ms or terms.latency_factor:
+                asked_ms = crawl_delay_ms if terms.respect_robots else 0
+                mine = delay_between_ms(mine, terms.max_delay_ms, asked_ms, terms.latency_factor, record.latency_ms)
             delay_ms = max(delay_ms, mine)
             concurrency = min(concurrency or terms.concurrency, terms.concurrency)
-        record = self._memory.cache.host(host.key)
-        pace = HostPace(
-            concurrency=record.concurrency or concurrency or 1,
+        return HostPace(
+            concurrency=1 if is_probed(record) else record.concurrency or concurrency or 1,
             delay_ms=delay_ms if record.delay_ms is None else record.delay_ms,
         )
-        host.delay_ms = pace.delay_ms
-        return pace
 
 
 def ahead(terms: Terms) -> int:

@@ -29,21 +29,27 @@ class Learning:
             self._reserved(run, fps)
         for run, key in effects.listed:
             self._listed(run, key)
-        for run in effects.closed:
-            self._memory.close(run)
-        for run in effects.runs:
-            self._memory.feed(run)
+        self._runs(effects)
         for host in filter(None, map(self._memory.hosts.get, effects.hosts)):
             self._memory.touched[host] = None
         return self._memory.clearing.take()
 
     def _pages(self, effects: Effects) -> None:
         for (run, key, priority), urls in effects.pages:
-            self._memory.add_page(run, key, (priority, effects.offset), urls)
+            if run in effects.closed or self._memory.cache.ledger(run).closed_at is None:
+                self._memory.add_page(run, key, (priority, effects.offset), urls)
         for (run, key, priority), offsets in effects.merged:
             queue = self._memory.queues.get(run, {}).get(key)
             if queue is not None:
                 queue.merged(priority, offsets)
+
+    def _runs(self, effects: Effects) -> None:
+        for run in effects.closed:
+            self._memory.close(run)
+        for run in effects.reopened:
+            self._memory.reopen(run)
+        for run in effects.runs:
+            self._memory.feed(run)
 
     def _outcomes(self, effects: Effects) -> None:
         for run, fp, attempt, key, sent_at_ms in effects.fetched:
@@ -123,7 +129,7 @@ class Learning:
         if flight is None:
             return
         if flight.stage is Stage.SKIPPING or (flight.stage is Stage.ANSWERED and flight.attempt == attempt):
-            self._memory.land(flight, 0)
+            self._memory.come_down(flight)
         elif flight.stage is Stage.SENT and flight.attempt == attempt and not flight.settled:
             flight.settled, flight.due_ms = True, 0
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from odradek.contracts import Counters, Parsed
-from odradek_scheduler.core.state import Ledger, Standing
+from odradek_scheduler.core.state import SATED, Ledger, Standing
 
 SUCCESSES: Final = frozenset(("fetched", "not_modified", "redirected"))
 """Outcomes that count while the URL is open, whatever try they belong to."""
@@ -11,8 +11,17 @@ _NUMBERS: Final = tuple(name for name in Counters.__struct_fields__ if name != "
 
 
 def closed_before(ledger: Ledger, offset: int) -> bool:
-    """True if an earlier batch has skipped all that was open."""
-    return ledger.closed_at is not None and ledger.closed_at < offset
+    """True if an earlier batch has skipped all that was open, and none before this one has opened it again."""
+    if ledger.closed_at is not None and ledger.closed_at < offset:
+        return True
+    return any(closed_at < offset <= opened_at for closed_at, opened_at in ledger.reopenings)
+
+
+def sated_before(ledger: Ledger, offset: int) -> bool:
+    """True if it was closed then because `max_pages` was reached: what comes is accepted, and skipped with the rest."""
+    if ledger.sated and ledger.closed_at is not None and ledger.closed_at < offset:
+        return True
+    return any(closed_at < offset <= opened_at for closed_at, opened_at in ledger.reopenings)
 
 
 def count_reason(ledger: Ledger, outcome: str, reason: str | None, count: int = 1) -> None:
@@ -83,7 +92,29 @@ def close(ledger: Ledger, offset: int, reason: str) -> None:
     if ledger.pending:
         count_reason(ledger, "skipped", reason, ledger.pending)
     ledger.pending = 0
-    ledger.holders = []
+    if reason != SATED:
+        ledger.holders = []
+
+
+def reopen(ledger: Ledger, offset: int) -> None:
+    """A higher `max_pages`: what the reached one has skipped is open again. Permits have stayed with their URLs."""
+    skipped = ledger.reasons.get("skipped", {}).get(SATED, 0)
+    ledger.skipped -= skipped
+    ledger.pending += skipped
+    count_reason(ledger, "skipped", SATED, -skipped)
+    ledger.reopenings.append((ledger.closed_at or 0, offset))
+    ledger.closed_at = ledger.closed_by = None
+
+
+def count_accepted(ledger: Ledger, *, sated: bool) -> None:
+    """A new URL; with the budget reached it is skipped at once."""
+    ledger.links_found += 1
+    ledger.accepted += 1
+    if sated:
+        ledger.skipped += 1
+        count_reason(ledger, "skipped", SATED)
+    else:
+        ledger.pending += 1
 
 
 def give_back(ledger: Ledger) -> None:

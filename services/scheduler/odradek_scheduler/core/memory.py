@@ -13,8 +13,11 @@ from odradek_scheduler.core.queues import Flight, HostQueue, OpenPage, Queue, St
 from odradek_scheduler.core.sitemaps import is_sitemap_run
 from odradek_scheduler.core.state import (
     PENDING,
+    HostShare,
     Seen,
     seen_key,
+    share_key,
+    split_page_key,
     split_run_id,
     standing,
     unpack,
@@ -61,7 +64,10 @@ class Memory:
             self.crowded[queue] = None
 
     def close(self, run: str) -> None:
-        """Nothing of the run is sent any more; what is out keeps its host busy until the answer comes."""
+        """Nothing of the run is sent any more; what is out keeps its host busy until the answer comes.
+
+        Its pages end, unless a higher limit may open it again.
+        """
         for (flight_run, _), flight in list(self.flights.items()):
             if flight_run == run:
                 if flight.stage not in (Stage.SENT, Stage.ANSWERED):
@@ -70,10 +76,31 @@ class Memory:
         self.starved.pop(run, None)
         for queue in self.queues.pop(run, {}).values():
             queue.dead = True
-            self.clearing.end(queue)
             self.crowded.pop(queue, None)
+            if not self.cache.ledger(run).sated:
+                self.clearing.end(queue)
             queue.host.queues.pop(run, None)
             self.touched[queue.host] = None
+
+    def reopen(self, run: str) -> None:
+        """A reached budget had closed the run and a higher one has opened it: its pages have stayed in the table."""
+        for key, value in self._tables.scan("backlog", f"{run}\0".encode()):
+            _, host, priority, offset = split_page_key(key)
+            self.add_page(run, host, (priority, offset), value.count(b'"') // 2)
+        for (flight_run, _), flight in self.flights.items():
+            if flight_run == run and flight.queue.dead:
+                flight.queue = self.queue(run, flight.queue.host.key)
+                flight.queue.going += 1
+        self.adopt_holders(run)
+
+    def adopt_holders(self, run: str) -> None:
+        """Whoever holds a permit is sent before others ask for one."""
+        ledger = self.cache.ledger(run)
+        if ledger.pending:
+            shares = self._tables.scan("ledger", share_key(run, "")) if ledger.host_limits else ()
+            held = [fp for _, value in shares for fp in unpack(HostShare, value).holders]
+            for fp in (*ledger.holders, *held):
+                self.adopt(run, fp)
 
     def adopt(self, run: str, fp: str) -> None:
         """A URL holds a permit and nothing is going on with it: it will be sent before others ask for one."""
@@ -222,6 +249,12 @@ class Memory:
         self.leave(flight)
         self.off_page(flight, due_ms)
         self.touched[queue.host] = None
+
+    def come_down(self, flight: Flight) -> None:
+        """As `land`, for a URL that is due again at once; with a permit it is held, so that no lease has to pass."""
+        self.land(flight, 0)
+        if not flight.queue.dead and self.holds(flight.queue, flight.fp):
+            self.adopt(flight.queue.run, flight.fp)
 
     def leave(self, flight: Flight) -> None:
         """What its stage has occupied is free again."""

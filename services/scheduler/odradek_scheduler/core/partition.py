@@ -19,6 +19,7 @@ from odradek_scheduler.core.building import building
 from odradek_scheduler.core.cache import Cache
 from odradek_scheduler.core.dispatch import Dispatcher
 from odradek_scheduler.core.effects import ToPartition
+from odradek_scheduler.core.expiring import Expiries
 from odradek_scheduler.core.figures import Figures, figures
 from odradek_scheduler.core.fold import Fold
 from odradek_scheduler.core.learning import Learning
@@ -78,6 +79,7 @@ class Partition:
         self._learning = Learning(self._memory)
         self._dispatcher = Dispatcher(self._memory, self._tables)
         self._desk = PermitDesk(self._memory, self._partition, self._partitions)
+        self._expiries = Expiries(self._memory, self._partition, self._partitions)
 
     # ---- take-over
 
@@ -109,6 +111,7 @@ class Partition:
         self._learns = True
         yield from building(self._memory, self._tables, pages_a_step)
         self._desk.build()
+        self._expiries.build()
         self._memory.clearing.rest(now_ms)
         self._released = True
 
@@ -150,6 +153,7 @@ class Partition:
             return fold.writes()
         emptied = self._learning.learn(effects)
         self._desk.touch(effects.runs)
+        self._expiries.touch(effects.jobs)
         return fold.writes(emptied)
 
     # ---- dispatch
@@ -167,6 +171,7 @@ class Partition:
         dispatcher.run(now_ms, credit, self._limits.unparsed - self._memory.unparsed, self._limits.visits)
         facts = [ToPartition(self._partition, fact) for fact in dispatcher.facts]
         facts += self._desk.talk(now_ms)
+        facts += self._expiries.talk(now_ms)
         facts += [ToPartition(self._partition, fact) for fact in merges(self._memory)]
         if self._memory.clearing.tick(now_ms):
             facts.append(ToPartition(self._partition, Ticked(at_ms=now_ms)))
@@ -178,7 +183,7 @@ class Partition:
             return None
         agenda = self._dispatcher.agenda
         wakes = [agenda.wake_at_ms(), self._memory.next_lease_ms(), self._desk.wake_at_ms()]
-        wakes.append(self._memory.clearing.wake_at_ms())
+        wakes += [self._expiries.wake_at_ms(), self._memory.clearing.wake_at_ms()]
         if agenda.turns and self._memory.unparsed < self._limits.unparsed:
             wakes.append(now_ms)
         if self._memory.crowded:
@@ -231,7 +236,7 @@ class Partition:
         """`explain`, `urls` (pages of `seen` by state) or `recount`; read-only."""
         if question.kind == "recount":
             return self.counted(question, self.recount(question.job, now_ms), now_ms)
-        return self._questions.answer(question, now_ms, self._memory, self._dispatcher.agenda)
+        return self._questions.answer(question, now_ms, self._memory, self._dispatcher)
 
     def counted(self, question: Question, counted: Recount | None, now_ms: int) -> Answer:
         """The answer to `recount`, once counted (None: nothing was)."""

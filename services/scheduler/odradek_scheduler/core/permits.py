@@ -12,7 +12,7 @@ from odradek_scheduler.core import budget
 from odradek_scheduler.core.effects import ToPartition
 from odradek_scheduler.core.memory import Memory
 from odradek_scheduler.core.sitemaps import is_sitemap_run
-from odradek_scheduler.core.state import Ledger, run_id, split_run_id
+from odradek_scheduler.core.state import Home, Ledger, run_id, split_run_id
 
 URGENT_MS: Final = 50
 """Between two reports of a partition that has run out of permits."""
@@ -55,6 +55,9 @@ class PermitDesk:
         for run, check_ms in list(self._checks.items()):
             if check_ms > now_ms:
                 continue
+            if self._memory.terms(split_run_id(run)[0]).max_pages is None:
+                del self._checks[run]
+                continue
             again_ms = min(self._report(run, now_ms, said), self._grant(run, now_ms, said))
             if again_ms == _NEVER:
                 del self._checks[run]
@@ -88,7 +91,12 @@ class PermitDesk:
         """The home's part."""
         home = self._memory.cache.homes.get(run)
         job, number = split_run_id(run)
-        if home is None or home.max_pages is None or self._memory.cache.ledger(run).closed_at is not None:
+        if home is None or home.max_pages is None:
+            return _NEVER
+        ledger = self._memory.cache.ledger(run)
+        if ledger.closed_at is not None:
+            if ledger.sated and budget.reached(home) and run not in self._skipped:
+                self._skip_rest(run, home, now_ms, said)
             return _NEVER
         again_ms = _NEVER
         for partition, share in home.shares.items():
@@ -102,11 +110,16 @@ class PermitDesk:
             again_ms = min(again_ms, told_ms + AGAIN_MS)
         if budget.reached(home):
             if self._skipped.get(run, -_NEVER) + AGAIN_MS <= now_ms:
-                self._skipped[run] = now_ms
-                skip = SkipRest(job=job, run=number, at_ms=now_ms)
-                said.extend(ToPartition(partition, skip) for partition in range(self._partitions))
+                self._skip_rest(run, home, now_ms, said)
             again_ms = min(again_ms, self._skipped[run] + AGAIN_MS)
         return again_ms
+
+    def _skip_rest(self, run: str, home: Home, now_ms: int, said: list[ToPartition]) -> None:
+        """To all, and once more after a take-over: the former owner may have reached itself and not the others."""
+        self._skipped[run] = now_ms
+        job, number = split_run_id(run)
+        skip = SkipRest(job=job, run=number, version=home.version, max_pages=home.max_pages or 0, at_ms=now_ms)
+        said.extend(ToPartition(partition, skip) for partition in range(self._partitions))
 
 
 def _scarce(ledger: Ledger) -> bool:

@@ -13,12 +13,16 @@ REST_STATUSES: Final = frozenset((429, 503))
 """The site asks for rest."""
 TROUBLE: Final = frozenset(("dns", "connect", "tls", "timeout_connect", "timeout_read", "timeout_total", "reset"))
 """Failures that say something about the host and not about one URL."""
+UNTOLD: Final = (None, "paused")
+"""Of a request that a fetcher gave back: its job is over, or paused."""
 TOLERATED_TROUBLE: Final = 2
 """Troubles in a row that do not slow a host down yet."""
 BACK_OFF_FIRST_MS: Final = 2_000
 BACK_OFF_MOST_MS: Final = 10 * 60_000
 RETRY_AFTER_MOST_MS: Final = 15 * 60_000
 """A site's own Retry-After is clamped to this."""
+STREAK_MOST: Final = 12
+"""Where the streak stops growing: the back-off is at its most by then, and each success takes one off."""
 _LATENCY_WEIGHT: Final = 0.2
 
 
@@ -30,16 +34,22 @@ def jittered(span_ms: int, key: str, turn: int) -> int:
 def back_off_ms(key: str, streak: int, retry_after_s: float | None) -> int:
     """How long a host is left alone: doubling with each answer that asks for it, never less than its Retry-After."""
     span = min(BACK_OFF_MOST_MS, BACK_OFF_FIRST_MS << min(streak - 1, 20))
-    asked = min(RETRY_AFTER_MOST_MS, int((retry_after_s or 0.0) * 1000))
-    return max(jittered(span, key, streak), asked)
+    return max(jittered(span, key, streak), asked_rest_ms(retry_after_s))
+
+
+def asked_rest_ms(retry_after_s: float | None) -> int:
+    """A site's own Retry-After within reason: never negative, at most `RETRY_AFTER_MOST_MS`."""
+    return int(min(max(retry_after_s or 0.0, 0.0), RETRY_AFTER_MOST_MS / 1000) * 1000)
 
 
 def answer_heard(host: Host, fact: Fetched | RobotsFetched) -> None:
     """An answer, or the failure to get one, changes what is known of the host.
 
     Answers that come during a back-off are to requests sent before it: they neither lengthen nor end it, unless with
-    a Retry-After of their own.
+    a Retry-After of their own. A request that was not carried out (no status, and no failure of the host) says nothing.
     """
+    if fact.status is None and fact.reason in UNTOLD:
+        return
     host.fetches += 1
     host.last_at_ms = max(host.last_at_ms, fact.at_ms)
     trouble = fact.reason in TROUBLE if fact.status is None else fact.status >= 500  # noqa: PLR2004  (HTTP's classes)
@@ -51,16 +61,43 @@ def answer_heard(host: Host, fact: Fetched | RobotsFetched) -> None:
             else round(host.latency_ms + _LATENCY_WEIGHT * (fact.duration_ms - host.latency_ms), 1)
         )
     host.failures += trouble or rest
-    if fact.at_ms < host.back_off_until_ms and not fact.retry_after_s:
+    if fact.at_ms < host.back_off_until_ms and asked_rest_ms(fact.retry_after_s) == 0:
         return
-    if not (trouble or rest):
-        host.streak = 0
-        return
-    host.streak += fact.at_ms >= host.back_off_until_ms
+    if trouble or rest:
+        _slow_down(host, fact, rest=rest)
+    else:
+        _forgive(host)
+
+
+def _slow_down(host: Host, fact: Fetched | RobotsFetched, *, rest: bool) -> None:
+    host.streak = min(STREAK_MOST, host.streak + (fact.at_ms >= host.back_off_until_ms))
     turn = host.streak if rest else host.streak - TOLERATED_TROUBLE
-    if turn > 0 or fact.retry_after_s:
+    if turn > 0 or asked_rest_ms(fact.retry_after_s):
         until = fact.at_ms + back_off_ms(fact.key, max(turn, 1), fact.retry_after_s)
         host.back_off_until_ms = max(host.back_off_until_ms, until)
+
+
+def _forgive(host: Host) -> None:
+    """Each success takes one off the streak, so a host that fails every other time is not asked like a sound one."""
+    host.streak = max(0, host.streak - 1)
+    if host.streak == 0:
+        host.back_off_until_ms = 0
+
+
+def is_probed(host: Host) -> bool:
+    """True for a host that had to be left alone and has not been forgiven: it gets one request at a time."""
+    return host.streak > 0 and host.back_off_until_ms > 0
+
+
+def delay_between_ms(
+    asked_ms: int, most_ms: int, crawl_delay_ms: int, latency_factor: float, latency_ms: float | None
+) -> int:
+    """The delay of one job on a host: what it asks for, or more where robots.txt or a slow host ask for more.
+
+    What these two ask for is clamped to `most_ms`, the job's `max_delay`; its own delay never is.
+    """
+    slow_ms = int(min(latency_factor * (latency_ms or 0.0), most_ms))
+    return max(asked_ms, slow_ms, min(crawl_delay_ms, most_ms))
 
 
 def override(host: Host, fact: HostChanged) -> None:
@@ -96,6 +133,14 @@ class Pace:
         if oldest >= 0:
             del self.rests[: oldest + 1]
         self.in_flight += 1
+
+    def after(self, answers: int, now_ms: int) -> "Pace":
+        """The chains as they are once so many answers are heard; this one is left as it is."""
+        if not answers:
+            return self
+        found = Pace()
+        found.in_flight, found.rests = self.in_flight, [*self.rests, *([now_ms] * answers)]
+        return found
 
     def answered(self, count: int, now_ms: int) -> None:
         """So many chains are at rest from now."""

@@ -6,15 +6,15 @@ from odradek.contracts import Answer, Question
 from odradek.specification import JobSpecification
 from odradek.urls import CrawlUrl, identify
 from odradek_scheduler.core.cache import Cache
-from odradek_scheduler.core.hosts import Agenda
+from odradek_scheduler.core.dispatch import Dispatcher
+from odradek_scheduler.core.foresight import Foresight
 from odradek_scheduler.core.ledger import closed_before
 from odradek_scheduler.core.memory import Memory
 from odradek_scheduler.core.quarantine import Shelf, shelves_key
-from odradek_scheduler.core.robots import RobotsCache, origin_of
 from odradek_scheduler.core.sitemaps import sitemap_run
 from odradek_scheduler.core.state import PENDING, Ledger, Seen, Standing, run_id, seen_key, standing, unpack
 from odradek_scheduler.core.tables import Tables
-from odradek_scheduler.core.trapping import TrapJudge, pattern_row
+from odradek_scheduler.core.trapping import pattern_row
 
 _LOOKED_AT_MOST: Final = 5_000
 """Records one `urls` question may read, so that it takes few milliseconds; `after` goes on from there."""
@@ -32,15 +32,13 @@ class Questions:
 
     def __init__(self, partition: int, cache: Cache, tables: Tables) -> None:
         self._partition, self._cache, self._tables = partition, cache, tables
-        self._robots = RobotsCache()
-        self._traps = TrapJudge(cache)
 
-    def answer(self, question: Question, now_ms: int, memory: Memory, agenda: Agenda) -> Answer:
+    def answer(self, question: Question, now_ms: int, memory: Memory, dispatcher: Dispatcher) -> Answer:
         """`urls`, `explain` or `quarantine`; anything else is answered with an error in words."""
         if question.kind == "urls":
             body = self._urls(question)
         elif question.kind == "explain":
-            body = self._explain(question, now_ms, memory, agenda)
+            body = self._explain(question, now_ms, memory, dispatcher)
         elif question.kind == "quarantine":
             body = self._quarantine(question, memory)
         else:
@@ -68,7 +66,7 @@ class Questions:
                 rows.append(_row(fp, seen, now))
         return {"urls": rows, "after": None}
 
-    def _explain(self, question: Question, now_ms: int, memory: Memory, agenda: Agenda) -> dict[str, Any]:
+    def _explain(self, question: Question, now_ms: int, memory: Memory, dispatcher: Dispatcher) -> dict[str, Any]:
         url = self._identified(question)
         if url is None or url.key == "":
             return {"error": "the URL cannot be crawled"}
@@ -78,19 +76,24 @@ class Questions:
         value = self._tables.get("seen", seen_key(run, fp))
         seen = None if value is None else unpack(Seen, value)
         flight = memory.flights.get((run, fp))
+        robots = dispatcher.judge.robots_say(url.key, url.url, memory.terms(question.job), now_ms)
         body: dict[str, Any] = {
             "url": url.url, "canonical": url.canonical, "fp": fp, "key": url.key, "seen": seen is not None,
             "closed": ledger.closed_by if closed_before(ledger, 1 << 62) else None,
             "doing": None if flight is None else flight.stage.name.lower(),
-            "robots": self._robots_say(question, url, now_ms, memory),
-            "traps": self._traps.explain(run, url.key, url.url, memory.terms(question.job), now_ms),
+            "robots": {"state": robots[0], "rule": robots[1]},
+            "traps": dispatcher.judge.traps.explain(run, url.key, url.url, memory.terms(question.job), now_ms),
             "sitemap": self._sitemap_says(run, fp),
-            "host": self._host_says(url.key, memory, agenda),
+            "host": self._host_says(url.key, memory, dispatcher),
+            "next": {"verdict": "unknown", "why": "It was never accepted here.", "reason": None, "due_ms": None},
         }  # fmt: skip
         if seen is not None and seen.seed:
             body["traps"]["trap"] = None
         if seen is not None:
-            body |= _row(fp, seen, settled(ledger, standing(seen.steps)))
+            stands = settled(ledger, standing(seen.steps))
+            foresight = Foresight(memory, dispatcher.agenda, dispatcher.judge)
+            body |= _row(fp, seen, stands)
+            body["next"] = foresight.next(run, fp, seen, stands, now_ms)._asdict()
             body["history"] = [
                 {"offset": s.offset, "index": s.index, "kind": s.kind, "reason": s.reason, "status": s.status}
                 for s in seen.steps
@@ -125,18 +128,10 @@ class Questions:
         found = identify(question.url or "", scope.url_rules)
         return found if isinstance(found, CrawlUrl) else None
 
-    def _robots_say(self, question: Question, url: CrawlUrl, now_ms: int, memory: Memory) -> dict[str, Any]:
-        terms = memory.terms(question.job)
-        if not terms.respect_robots:
-            return {"state": "ignored", "rule": None}
-        origin = origin_of(url.url)
-        verdict = self._robots.verdict(origin, self._cache.robots(url.key, origin), url.url, terms.agent, now_ms)
-        return {"state": verdict.state, "rule": verdict.rule}
-
-    def _host_says(self, key: str, memory: Memory, agenda: Agenda) -> dict[str, Any]:
+    def _host_says(self, key: str, memory: Memory, dispatcher: Dispatcher) -> dict[str, Any]:
         record = self._cache.host(key)
         host = memory.hosts.get(key)
-        pace = None if host is None else agenda.pace(host)
+        pace = None if host is None else dispatcher.agenda.pace(host)
         return {
             "delay_ms": None if pace is None else pace.delay_ms,
             "concurrency": None if pace is None else pace.concurrency,
@@ -144,6 +139,7 @@ class Questions:
             "next_due_ms": None if host is None else host.due_ms,
             "back_off_until_ms": record.back_off_until_ms or None,
             "error_streak": record.streak,
+            "crawl_delay_ms": None if host is None else host.crawl_delay_ms or None,
             "blocked": record.blocked,
         }
 

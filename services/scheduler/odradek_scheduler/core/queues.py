@@ -264,3 +264,8 @@ class HostQueue:
         self.is_ready = False
         self.listed_ms: int | None = None
         """The time for which it stands in the agenda, unless it was moved since."""
+
+    @property
+    def crawl_delay_ms(self) -> int:
+        """The longest that robots.txt asks for on any of its origins; 0: nothing."""
+        return max(self.crawl_delays_ms.values()) if self.crawl_delays_ms else 0

@@ -13,18 +13,22 @@ if TYPE_CHECKING:
 
 Place = tuple[int, int]
 """(batch offset, index in the batch)."""
+BLOCKED: Final = "host_blocked"
+"""The one reason of a skip that a person takes back without another job."""
+_BLOCKED: Final = b'"host_blocked"'
 _FAILED: Final = b'"failed"'
 _TRAP: Final = b'"trap"'
 
 
 def retried(touched: "Touched", fact: RetryAsked, place: Place) -> None:
-    """Failed URLs, of one reason or all."""
+    """Failed URLs, of one reason or all; those of a blocked host, which failed nowhere, by that reason only."""
+    state, mark = ("skipped", _BLOCKED) if fact.reason == BLOCKED else ("failed", _FAILED)
 
     def asked(seen: Seen, now: Standing) -> bool:  # noqa: ARG001  (the question is the same for all reopenings)
-        return now.state == "failed" and fact.reason in (None, now.reason)
+        return now.state == state and fact.reason in (None, now.reason)
 
     if _goes_on(touched, fact, place):
-        _reopen(touched, fact, place, _FAILED, asked)
+        _reopen(touched, fact, place, mark, asked)
 
 
 def released(touched: "Touched", fact: PatternReleased, place: Place) -> None:

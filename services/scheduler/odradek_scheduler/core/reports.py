@@ -47,7 +47,8 @@ class Reports:
             report = Progress(
                 job=job, partition=self._partition, offset=position, epoch=record.epoch, counters=counters(ledger),
                 run=record.run, version=record.version, in_flight=out, recount=recount,
-                recovering=limiting == RECOVERING, limiting=limiting, sitemaps=standing_of(mapped), at_ms=now_ms,
+                closed=ledger.closed_by, recovering=limiting == RECOVERING, limiting=limiting,
+                sitemaps=standing_of(mapped), at_ms=now_ms,
             )  # fmt: skip
             found.append(report if memory is None else _with_hosts(report, record, memory))
         return tuple(found)
@@ -80,10 +81,23 @@ class Reports:
             key=key, delay_ms=pace.delay_ms, concurrency=pace.concurrency, in_flight=queue.pace.in_flight,
             pending_pages=sum(len(each.ready) + len(each.waiting) + len(each.loaded) for each in queue.queues.values()),
             back_off_until_ms=record.back_off_until_ms if record.back_off_until_ms > now_ms else None,
-            error_streak=record.streak, blocked=record.blocked, robots=robots, fetches=record.fetches,
+            error_streak=record.streak, crawl_delay_ms=queue.crawl_delay_ms, clamped=_clamped(queue, memory),
+            blocked=record.blocked, robots=robots, fetches=record.fetches,
             failures=record.failures, mean_latency_ms=record.latency_ms,
             last_fetched_at_ms=record.last_at_ms or None, at_ms=now_ms,
         )  # fmt: skip
+
+
+def _clamped(host: HostQueue, memory: Memory) -> str | None:
+    """What robots.txt asks for and no job gives it."""
+    terms = [memory.terms(queue.job) for queue in host.queues.values()]
+    most_ms = max((each.max_delay_ms for each in terms if each.active and each.respect_robots), default=None)
+    if most_ms is None or host.crawl_delay_ms <= most_ms:
+        return None
+    asked_s = host.crawl_delay_ms / 1000
+    return (
+        f"robots.txt asks for {asked_s:g} s between requests; politeness.max_delay clamps it to {most_ms / 1000:g} s."
+    )
 
 
 def robots_state(robots: Robots) -> str:

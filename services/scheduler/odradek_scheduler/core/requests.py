@@ -77,3 +77,20 @@ def outcome_event(
         ),
         message=message,
     )  # fmt: skip
+
+
+def clamped_event(run: str, key: str, origin: str, asked_given_ms: tuple[int, int], now_ms: int) -> LogEvent:
+    """A robots.txt asks for a longer crawl-delay than the job allows: never a silent drop."""
+    job, number = split_run_id(run)
+    asked_s, given_s = (span_ms / 1000 for span_ms in asked_given_ms)
+    return LogEvent(
+        timestamp=timestamp(now_ms),
+        event=EcsEvent(id=event_id(job, number, origin, 0, "clamp"), action="clamp", outcome="success"),
+        service=_SERVICE,
+        url=EcsUrl(full=f"{origin}/robots.txt", domain=origin.split("/")[2].rsplit(":", 1)[0]),
+        odradek=OdradekFields(job_id=job, run=number, host_key=key),
+        message=(
+            f"{origin}/robots.txt asks for a crawl-delay of {asked_s:g} s; "
+            f"politeness.max_delay clamps it to {given_s:g} s."
+        ),
+    )

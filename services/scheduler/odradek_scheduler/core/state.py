@@ -10,6 +10,8 @@ ACCEPTED: Final = "accepted"
 RETRY: Final = "retry"
 REOPENED: Final = "reopened"
 PENDING: Final = "pending"
+SATED: Final = "budget_pages"
+"""Why a ledger is closed that a higher limit opens again."""
 
 
 class Step(msgspec.Struct, array_like=True, frozen=True):
@@ -172,10 +174,26 @@ class Ledger(msgspec.Struct, array_like=True):
     """cancelled, expired or budget_pages."""
     host_limits: list[tuple[int, int | None]] = []
     """Every `max_pages_per_host` there was, with the offset at which it was set."""
+    page_limits: list[tuple[int, int, int | None]] = []
+    """Every `max_pages` there was: the offset at which it was set, the job's version, and the limit."""
+    closed_for: tuple[int, int] = (0, 0)
+    """Of closed_by budget_pages: the job's version whose limit was reached, and that limit."""
+    reopenings: list[tuple[int, int]] = []
+    """Former closings by a budget: the offset of each, and the offset at which a higher limit ended it."""
 
     def host_limit(self, offset: int) -> int | None:
         """`max_pages_per_host` as a batch at this offset finds it."""
         return next((limit for since, limit in reversed(self.host_limits) if since < offset), None)
+
+    def outgrown(self, version: int, max_pages: int, offset: int) -> bool:
+        """True if a newer version of the job, told at or before this offset, has a higher limit than this one."""
+        set_at = next((each for each in reversed(self.page_limits) if each[0] <= offset), None)
+        return set_at is not None and 0 < version < set_at[1] and (set_at[2] is None or set_at[2] > max_pages)
+
+    @property
+    def sated(self) -> bool:
+        """True while it is closed because `max_pages` was reached: a higher limit opens it again."""
+        return self.closed_by == SATED
 
     @property
     def free_permits(self) -> int:
@@ -193,6 +211,8 @@ class Job(msgspec.Struct, array_like=True):
     spec: dict[str, Any] = {}
     run: int = 1
     at_ms: int = 0
+    created_at_ms: int = 0
+    """When it was accepted: what a duration in `expires` counts from."""
 
 
 class Share(msgspec.Struct, array_like=True):

@@ -29,15 +29,18 @@ class Terms:
     delay_ms: int = 1000
     concurrency: int = 1
     max_delay_ms: int = 60_000
+    latency_factor: float = 0.0
+    """The delay is at least so many times the host's mean time to answer."""
     respect_robots: bool = True
-    agent: str = ""
-    """What robots.txt is asked for."""
+    agents: tuple[str, ...] = ()
+    """What robots.txt is asked for: one name, or several in turn, and all must be allowed."""
     lease_ms: int = 60_000
     retries: int = 3
     max_pages: int | None = None
     max_pages_per_host: int | None = None
     traps: Traps = _TRAPS
     sitemaps: bool = True
+    expires_at_ms: int | None = None
 
     @property
     def for_sitemaps(self) -> "Terms":
@@ -78,11 +81,19 @@ def terms_of(job: Job, default_agent: str) -> Terms:
         concurrency=spec.politeness.concurrency_per_host,
         max_delay_ms=round(spec.politeness.max_delay * 1000),
         respect_robots=spec.politeness.respect_robots,
-        agent=spec.fetch.user_agent or default_agent,
+        latency_factor=spec.politeness.latency_factor,
+        agents=_agents(spec, default_agent),
         lease_ms=round(spec.fetch.timeout * 1000) + LEASE_GRACE_MS,
         retries=spec.fetch.retries,
         max_pages=spec.scope.max_pages,
         max_pages_per_host=spec.scope.max_pages_per_host,
         traps=spec.traps,
         sitemaps=spec.scope.sitemaps,
+        expires_at_ms=spec.expires_at_ms(job.created_at_ms),
     )
+
+
+def _agents(spec: JobSpecification, default_agent: str) -> tuple[str, ...]:
+    """Whom the site sees: a header of that name, the agents in turn, the job's own, or ours."""
+    named = next((value for name, value in spec.fetch.headers.items() if name.lower() == "user-agent"), None)
+    return (named,) if named else spec.fetch.user_agents or (spec.fetch.user_agent or default_agent,)

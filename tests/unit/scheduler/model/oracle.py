@@ -6,7 +6,7 @@ The reference runs the same fold, so an error common to both does not show in th
 
 from odradek.contracts import OUTCOMES, Discovered
 from odradek_scheduler.core.partition import Limits, Partition
-from odradek_scheduler.core.state import PENDING, Ledger, Page, ledger_key, standing, unpack
+from odradek_scheduler.core.state import PENDING, SATED, Ledger, Page, ledger_key, standing, unpack
 from odradek_scheduler.core.tables import TableName, value_offset
 
 from .scheduler import RUN, Scheduler
@@ -63,11 +63,12 @@ class Oracle:
 
     def _limits(self) -> None:
         scenario = self.world.scenario
-        if scenario.max_pages is None and scenario.max_pages_per_host is None:
+        limit = scenario.highest_limit
+        if limit is None and scenario.max_pages_per_host is None:
             return
         kept = [reference.ledger().kept for reference in self.references]
-        if scenario.max_pages is not None and sum(kept) > scenario.max_pages:
-            raise Violation(f"budget: {sum(kept)} pages kept, max_pages {scenario.max_pages}")
+        if limit is not None and sum(kept) > limit:
+            raise Violation(f"budget: {sum(kept)} pages kept, max_pages {limit}")
         if scenario.max_pages_per_host is not None and max(kept) > scenario.max_pages_per_host:
             raise Violation(f"budget: {max(kept)} pages of a host kept, allowed {scenario.max_pages_per_host}")
 
@@ -85,13 +86,16 @@ class Oracle:
         if world.complete is None:
             self._why_stuck()
             raise Violation("never: completion was not announced")
-        closed = any(scheduler.ledger().closed_at is not None for scheduler in world.schedulers)
+        closed = any(_closed_for_good(scheduler.ledger()) for scheduler in world.schedulers)
         for scheduler in world.schedulers:
             self._end_of(scheduler)
         self._why_stuck()
         if not closed:
             self._nothing_lost()
-        self._kept()
+        if world.scenario.expires_s is not None:
+            self._expired()
+        else:
+            self._kept()
         for url in world.items:
             scheduler = world.schedulers[world.scenario.part[url]]
             if world.scenario.kind.get(url) == "contra" and standing(scheduler.seen()[url].steps).state == "failed":
@@ -115,9 +119,11 @@ class Oracle:
                     isinstance(fact, Discovered)
                     and fact.job == JOB
                     and fact.fp not in seen
-                    and ledger.closed_at is None
+                    and not _closed_for_good(ledger)
                 ):
                     raise Violation(f"lost: {fact.fp} is in the log and not in seen")
+        if ledger.sated:
+            return
         for key, value in scheduler.store.scan("backlog", f"{RUN}\0".encode()):
             fps = unpack(Page, value).fps
             raise Violation(f"left behind: page {key!r} {fps}, all its URLs have ended")
@@ -139,14 +145,25 @@ class Oracle:
 
     def _kept(self) -> None:
         scenario = self.world.scenario
-        if scenario.max_pages is None or "cancel" in scenario.controls:
+        limit, highest = scenario.last_limit, scenario.highest_limit
+        if (scenario.max_pages is None and not scenario.limits) or "cancel" in scenario.controls:
             return
         kept = sum(scheduler.ledger().kept for scheduler in self.world.schedulers)
         if scenario.max_pages_per_host is not None:
             return
         available = sum(scenario.kind.get(url, "ok") in ("ok", "flaky") for url in scenario.part)
-        if kept != min(scenario.max_pages, available):
-            raise Violation(f"available: {kept} pages kept, {min(scenario.max_pages, available)} were to be had")
+        least, most = (available if each is None else min(each, available) for each in (limit, highest))
+        if not least <= kept <= most:
+            raise Violation(f"available: {kept} pages kept, {least} were to be had, {most} allowed")
+
+    def _expired(self) -> None:
+        for scheduler in self.world.schedulers:
+            if scheduler.ledger().closed_by not in ("expired", SATED):
+                raise Violation(f"expiry: partition {scheduler.number} has not heard of it")
+
+
+def _closed_for_good(ledger: Ledger) -> bool:
+    return ledger.closed_at is not None and not ledger.sated
 
 
 def _equations(number: int, ledger: Ledger) -> None:
@@ -172,8 +189,9 @@ def _versions(scheduler: Scheduler, reference: Reference) -> None:
 
 def _counted(scheduler: Scheduler, ledger: Ledger) -> None:
     """The second, independent count, once the partition has caught up."""
-    if scheduler.core.position < scheduler.highest or ledger.closed_at is not None:
+    if scheduler.core.position < scheduler.highest or _closed_for_good(ledger):
         return
     pending = sum(standing(seen.steps).state == PENDING for seen in scheduler.seen().values())
-    if pending != ledger.pending:
-        raise Violation(f"recount: partition {scheduler.number}: ledger pending {ledger.pending}, in seen {pending}")
+    said = ledger.reasons.get("skipped", {}).get(SATED, 0) if ledger.sated else ledger.pending
+    if pending != said:
+        raise Violation(f"recount: partition {scheduler.number}: the ledger says {said} open, in seen {pending}")

@@ -54,6 +54,13 @@ SCENARIOS: dict[str, Scenario] = {
     "budgetf": replace(_FOUR, kind={"a": "fail", "c": "fail"}),
     "budgetlink": replace(_LINKS, max_pages=3, steps=200),
     "budgetlose": replace(_FOUR, lose_requests=True, kind={"b": "flaky"}, concurrency=1),
+    "raise": replace(_FOUR, max_pages=1, limits=(3,), controls=("limit",), steps=250),
+    "raise2": replace(_LINKS, max_pages=1, limits=(2, 4), controls=("limit", "limit"), lose_requests=True, steps=250),
+    "unlimit": replace(_FOUR, max_pages=1, limits=(None,), controls=("limit",), lose_requests=True, steps=250),
+    "lower": replace(_FOUR, max_pages=4, limits=(1, 3), controls=("limit", "limit"), steps=250),
+    "lowest": replace(_FOUR, max_pages=3, limits=(1,), controls=("limit",), kind={"a": "fail"}, steps=200),
+    "expire": replace(_LINKS, expires_s=30.0, kind={"b": "flaky"}),
+    "expirebudget": replace(_FOUR, expires_s=20.0, delay_s=1.0, concurrency=1),
     "zombie": _ZOMBIE,
     "zombie2": replace(
         _ZOMBIE,

@@ -156,11 +156,13 @@ class Scheduler:
         self.world.say(f"scheduler {self.number}: committed {self.committed}")
 
     def crash(self) -> None:
-        """An arbitrary prefix of each topic was sent, of each changelog too."""
+        """An arbitrary prefix of what goes to each partition of a topic was sent, of each changelog too."""
         world = self.world
         world.crashes_left -= 1
-        for topic in sorted({topic for topic, _ in self.out}):
-            mine = [message for name, message in self.out if name == topic]
+        logs: dict[tuple[str, int], list[Any]] = {}
+        for topic, message in self.out:
+            logs.setdefault((topic, message[0] if topic == "frontier" else 0), []).append(message)
+        for (topic, _), mine in sorted(logs.items()):
             sent = world.choose(len(mine) + 1)
             for message in mine[:sent]:
                 world.deliver(topic, message)

@@ -52,6 +52,9 @@ class Scenario:
     partitions: int = 2
     retries: int = 1
     max_pages: int | None = None
+    limits: tuple[int | None, ...] = ()
+    """What `max_pages` is set to, one after the other, by the control `limit`; null: none."""
+    expires_s: float | None = None
     max_pages_per_host: int | None = None
     delay_s: float = 0.0
     concurrency: int = 8
@@ -71,9 +74,19 @@ class Scenario:
     def host(self, url: str) -> str:
         return f"h{self.part[url]}.example"
 
-    def spec(self) -> dict[str, Any]:
+    @property
+    def last_limit(self) -> int | None:
+        return self.limits[-1] if self.limits else self.max_pages
+
+    @property
+    def highest_limit(self) -> int | None:
+        limits = (self.max_pages, *self.limits)
+        return None if None in limits else max(limit for limit in limits if limit is not None)
+
+    def spec(self, limit: int | None) -> dict[str, Any]:
         return {
-            "scope": {"max_pages": self.max_pages, "max_pages_per_host": self.max_pages_per_host},
+            "expires": self.expires_s,
+            "scope": {"max_pages": limit, "max_pages_per_host": self.max_pages_per_host},
             "strategy": "depth_first" if self.depth_first else "breadth_first",
             "politeness": {
                 "respect_robots": bool(self.robots),
@@ -107,6 +120,7 @@ class World:
         self.reading: tuple[Need, dict[int, int]] | None = None
         self.complete: Reached | None = None
         self.controls = list(scenario.controls)
+        self.limits = list(scenario.limits)
         self.crashes_left = scenario.crashes
         self.draining = False
         self.outstanding: dict[str, list[dict[str, Any]]] = {}
@@ -119,7 +133,8 @@ class World:
 
     def _submit(self) -> None:
         self.views.append(self.record)
-        self._tell(JobChanged(job=JOB, version=1, epoch=1, spec=self.scenario.spec()))
+        spec = self.scenario.spec(self.scenario.max_pages)
+        self._tell(JobChanged(job=JOB, version=1, epoch=1, spec=spec, created_at_ms=self.now_ms))
         seeds = list(self.scenario.seeds)
         if self.scenario.batch_seeds:
             for partition in range(self.scenario.partitions):
@@ -230,6 +245,8 @@ class World:
             self._later(lambda: self._record(seeding=()))
         elif control == "merge":
             self._merge()
+        elif control == "limit":
+            self._limit()
         else:
             wanted = {"cancel": "cancelled", "pause": "paused", "resume": "running"}[control]
             self._record(wanted=wanted)
@@ -237,6 +254,15 @@ class World:
                 JobChanged(job=JOB, version=self.record.version, epoch=self.record.epoch, wanted=wanted),
                 submission=False,
             )
+
+    def _limit(self) -> None:
+        """As the gateway does it: a new limit is a submission, so that nothing completes before all have heard."""
+        limit = self.limits.pop(0)
+        self._record(epoch=self.record.epoch + 1, seeding=("p",))
+        self.complete = None
+        spec = self.scenario.spec(limit)
+        self._tell(JobChanged(job=JOB, version=self.record.version, epoch=self.record.epoch, spec=spec))
+        self._later(lambda: self._record(seeding=()))
 
     def _merge(self) -> None:
         for scheduler in self.schedulers:
