@@ -12,7 +12,7 @@ from odradek.contracts import JobRecord, Reparse
 from odradek.kafka.ends import Ends
 from odradek.kafka.reparses import records_left
 from odradek.settings import Settings
-from odradek.topics import ITEMS, PAGES
+from odradek.topics import GROUPS, ITEMS, PAGES
 from odradek_api.core.problems import Problem
 from odradek_api.gateway import Gateway
 from odradek_api.models import Shape
@@ -151,7 +151,7 @@ class KafkaPages:
     def indexed(self, ends: Mapping[int, int]) -> bool:
         """As `PageTopic`."""
         with _ends(self._settings) as asked:
-            return asked.passed("indexer", ITEMS, dict(ends))
+            return asked.passed(GROUPS[ITEMS], ITEMS, dict(ends))
 
 
 def _ends(settings: Settings) -> "closing[Ends]":
