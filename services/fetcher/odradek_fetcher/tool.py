@@ -84,7 +84,7 @@ def told_of(result: Result) -> dict[str, Any]:
         "size_bytes": page.size_bytes,
         "truncated": page.truncated,
         "digest": page.digest,
-        "headers": dict(headers),
+        "headers": {name: headers.get(name) for name in headers.names()},
     }
 
 

@@ -1,28 +1,11 @@
 """Private networks are closed (rule O): for every spelling, hop, proxy and trick of a resolver."""
 
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-
 import pytest
+from tests.component.fetcher.harness import FIRST_TRY, LATER_TRY, a_fetching
 
 from odradek.addresses import address_refusal
-from odradek.resolve import Guard, LookUp, SystemLookUp
-from odradek.specification import JobSpecification
 from odradek.testing import hostile_cases  # noqa: F401  (fills the site)
 from odradek.testing.hostile import HostileSite
-from odradek.testing.records import a_request
-from odradek.urls import CrawlUrl, identify
-from odradek_fetcher.core.answers import Limits
-from odradek_fetcher.core.plans import plan
-from odradek_fetcher.fetching import Fetching, Result
-from odradek_fetcher.http import HttpFetch
-from odradek_fetcher.tls import Contexts
-from odradek_fetcher.transports import Transports
-
-LIMITS = Limits(connect_s=0.5, read_s=0.5)
-FIRST_TRY, LATER_TRY = 0, 1
-"""They take different HTTP libraries."""
 
 
 class Zone:
@@ -38,27 +21,6 @@ class Zone:
         return tuple((given.pop(0) if len(given) > 1 else given[0]).split())
 
 
-@asynccontextmanager
-async def a_fetching(
-    look_up: LookUp, *, refuses: Callable[[str], bool] = address_refusal, ttl_s: float = 60.0
-) -> AsyncIterator[Callable[..., Awaitable[Result]]]:
-    guard = Guard(look_up, refuses=refuses, ttl_s=ttl_s)
-    transports = Transports(guard, Contexts(), LIMITS)
-    fetching = Fetching(
-        HttpFetch(transports, guard, LIMITS), limits=LIMITS, delays_s=(5.0,), clock_ms=lambda: int(time.time() * 1000)
-    )
-
-    async def fetch(url: str, spec: dict[str, object] | None = None, **changes: object) -> Result:
-        found = identify(url)
-        assert isinstance(found, CrawlUrl)
-        request = a_request(**({"url": found.url, "fp": found.fp, "key": found.key} | changes))
-        job = JobSpecification.from_wire({"fetch": {"timeout": 2, **(spec or {})}})
-        return await fetching.carry_out(request, plan(job, user_agent="Odradek/0.1", environ={}), found)
-
-    yield fetch
-    await transports.close()
-
-
 @pytest.mark.parametrize("attempt", [FIRST_TRY, LATER_TRY])
 @pytest.mark.parametrize(
     "host",
@@ -70,7 +32,7 @@ async def a_fetching(
     ],
 )  # fmt: skip
 async def test_no_spelling_of_a_private_address_is_connected_to(host: str, attempt: int) -> None:
-    async with HostileSite() as site, a_fetching(SystemLookUp(threads=1)) as fetch:
+    async with HostileSite() as site, a_fetching(refuses=address_refusal) as fetch:
         result = await fetch(f"http://{host}:{site.port}/empty", attempt=attempt)
     assert (result.page.outcome, result.page.reason, result.page.retry_in_ms) == ("failed", "private_address", None)
     assert site.seen == {}
@@ -93,7 +55,8 @@ async def test_a_resolver_that_changes_its_answer_gains_nothing(attempt: int) ->
 
 @pytest.mark.parametrize("attempt", [FIRST_TRY, LATER_TRY])
 async def test_one_private_address_among_public_ones_is_enough(attempt: int) -> None:
-    async with HostileSite() as site, a_fetching(Zone(mixed_example=["93.184.216.34 127.0.0.1"])) as fetch:
+    zone = Zone(mixed_example=["93.184.216.34 127.0.0.1"])
+    async with HostileSite() as site, a_fetching(zone, refuses=address_refusal) as fetch:
         result = await fetch(f"http://mixed.example:{site.port}/empty", attempt=attempt)
     assert (result.page.reason, dict(site.seen)) == ("private_address", {})
 
@@ -101,7 +64,7 @@ async def test_one_private_address_among_public_ones_is_enough(attempt: int) -> 
 @pytest.mark.parametrize("attempt", [FIRST_TRY, LATER_TRY])
 async def test_a_name_is_looked_up_once_for_many_fetches(attempt: int) -> None:
     zone = Zone(site_example=["127.0.0.1"])
-    async with HostileSite() as site, a_fetching(zone, refuses=lambda _: False) as fetch:
+    async with HostileSite() as site, a_fetching(zone) as fetch:
         results = [await fetch(f"http://site.example:{site.port}/no-length", attempt=attempt) for _ in range(5)]
     assert [result.page.outcome for result in results] == ["fetched"] * 5
     assert [result.page.remote_address for result in results] == ["127.0.0.1"] * 5
@@ -119,7 +82,7 @@ async def test_a_redirect_followed_on_the_spot_is_guarded_like_any_fetch() -> No
 
 @pytest.mark.parametrize("proxy", ["http", "socks5"])
 async def test_what_a_proxy_is_asked_for_is_checked_before_it_is_asked(proxy: str) -> None:
-    async with HostileSite() as site, a_fetching(SystemLookUp(threads=1), refuses=lambda a: a == "127.0.0.9") as fetch:
+    async with HostileSite() as site, a_fetching(refuses=lambda a: a == "127.0.0.9") as fetch:
         result = await fetch("http://127.0.0.9/", {"proxies": [f"{proxy}://127.0.0.1:{site.port}"]})
     assert (result.page.reason, dict(site.seen)) == ("private_address", {})
 
@@ -127,6 +90,6 @@ async def test_what_a_proxy_is_asked_for_is_checked_before_it_is_asked(proxy: st
 @pytest.mark.parametrize("proxy", ["http", "socks5"])
 async def test_a_proxy_in_a_private_network_is_not_connected_to(proxy: str) -> None:
     zone = Zone(site_example=["93.184.216.34"])
-    async with HostileSite() as site, a_fetching(zone) as fetch:
+    async with HostileSite() as site, a_fetching(zone, refuses=address_refusal) as fetch:
         result = await fetch("http://site.example/", {"proxies": [f"{proxy}://127.0.0.1:{site.port}"]})
     assert (result.page.reason, dict(site.seen)) == ("private_address", {})

@@ -1,23 +1,12 @@
 """Conditional requests, robots.txt and sitemaps, from a site that knows HTTP."""
 
 import gzip
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
 
 import pytest
+from tests.component.fetcher.harness import a_fetching
 
-from odradek.resolve import Guard, SystemLookUp, nothing_refused
-from odradek.specification import JobSpecification
 from odradek.testing.hostile import HostileSite, Talk
-from odradek.testing.records import a_request
-from odradek.urls import CrawlUrl, identify
-from odradek_fetcher.core.answers import Limits
-from odradek_fetcher.core.plans import plan
-from odradek_fetcher.fetching import Fetching, Result
-from odradek_fetcher.http import HttpFetch
-from odradek_fetcher.tls import Contexts
-from odradek_fetcher.transports import Transports
 
 ETAG = b'"version-7"'
 
@@ -80,79 +69,56 @@ async def site() -> AsyncIterator[HostileSite]:
         yield site
 
 
-Fetch = Callable[..., Awaitable[Result]]
-
-
-@asynccontextmanager
-async def fetching_from(site: HostileSite) -> AsyncIterator[Fetch]:
-    limits = Limits(connect_s=1.0, read_s=1.0)
-    guard = Guard(SystemLookUp(threads=1), refuses=nothing_refused)
-    transports = Transports(guard, Contexts(), limits)
-    fetching = Fetching(
-        HttpFetch(transports, guard, limits), limits=limits, delays_s=(5.0,), clock_ms=lambda: int(time.time() * 1000)
-    )
-
-    async def fetch(path: str, spec: dict[str, object] | None = None, **changes: object) -> Result:
-        found = identify(site.url(path))
-        assert isinstance(found, CrawlUrl)
-        job = plan(JobSpecification.from_wire({"fetch": spec or {}}), user_agent="x", environ={})
-        request = a_request(**({"url": found.url, "fp": found.fp, "key": found.key} | changes))
-        return await fetching.carry_out(request, job, found)
-
-    yield fetch
-    await transports.close()
-
-
 async def test_a_page_that_has_not_changed_is_its_own_outcome(site: HostileSite) -> None:
-    async with fetching_from(site) as fetch:
-        first = await fetch("conditional")
-        again = await fetch("conditional", etag=first.page.headers["etag"])
+    async with a_fetching() as fetch:
+        first = await fetch(site.url("conditional"))
+        again = await fetch(site.url("conditional"), etag=first.page.headers["etag"])
     assert (again.page.outcome, again.page.status, again.body) == ("not_modified", 304, None)
 
 
 async def test_only_headers_that_later_stages_read_travel(site: HostileSite) -> None:
-    async with fetching_from(site) as fetch:
-        page = (await fetch("conditional")).page
-    assert page.headers == {"etag": ETAG.decode(), "x-robots-tag": "noindex, nofollow"}
+    async with a_fetching() as fetch:
+        page = (await fetch(site.url("conditional"))).page
+    assert page.headers == {"etag": ETAG.decode(), "x-robots-tag": "noindex\nnofollow"}
 
 
 async def test_the_jobs_method_is_used_for_pages(site: HostileSite) -> None:
-    async with fetching_from(site) as fetch:
-        posted = await fetch("posted", {"method": "POST", "body": ""})
-        head = await fetch("posted", {"method": "HEAD"})
+    async with a_fetching() as fetch:
+        posted = await fetch(site.url("posted"), {"method": "POST", "body": ""})
+        head = await fetch(site.url("posted"), {"method": "HEAD"})
     assert (posted.body, head.body, head.page.outcome) == (b"POST /posted HTTP/1.1", b"", "fetched")
 
 
 async def test_robots_are_read_after_five_redirects_whatever_their_type(site: HostileSite) -> None:
-    async with fetching_from(site) as fetch:
-        fact = (await fetch("robots/5", kind="robots")).robots
+    async with a_fetching() as fetch:
+        fact = (await fetch(site.url("robots/5"), kind="robots")).robots
     assert fact is not None
     assert (fact.status, fact.text, fact.max_age_s, fact.reason) == (200, "Allow: \ufffd", 600, None)
     assert fact.origin == f"http://127.0.0.1:{site.port}"
 
 
 async def test_robots_behind_six_redirects_are_an_answer_without_text(site: HostileSite) -> None:
-    async with fetching_from(site) as fetch:
-        fact = (await fetch("robots/6", kind="robots")).robots
+    async with a_fetching() as fetch:
+        fact = (await fetch(site.url("robots/6"), kind="robots")).robots
     assert fact is not None
     assert (fact.status, fact.text, fact.reason) == (301, None, "redirect_limit")
 
 
 async def test_of_a_large_robots_file_500_kib_are_read(site: HostileSite) -> None:
-    async with fetching_from(site) as fetch:
-        fact = (await fetch("large-robots", kind="robots")).robots
+    async with a_fetching() as fetch:
+        fact = (await fetch(site.url("large-robots"), kind="robots")).robots
     assert fact is not None
     assert len(fact.text or "") == 500 * 1024
 
 
 async def test_robots_that_break_off_are_no_answer(site: HostileSite) -> None:
-    async with fetching_from(site) as fetch:
-        fact = (await fetch("broken-robots", kind="robots")).robots
+    async with a_fetching() as fetch:
+        fact = (await fetch(site.url("broken-robots"), kind="robots")).robots
     assert fact is not None
     assert (fact.status, fact.text, fact.reason) == (None, None, "reset")
 
 
 async def test_a_sitemap_is_followed_and_unpacked(site: HostileSite) -> None:
-    async with fetching_from(site) as fetch:
-        result = await fetch("sitemap/moved", kind="sitemap")
+    async with a_fetching() as fetch:
+        result = await fetch(site.url("sitemap/moved"), kind="sitemap")
     assert (result.body, result.page.final_url) == (b"<urlset></urlset>", site.url("sitemap/here"))

@@ -4,30 +4,22 @@ import asyncio
 import shutil
 import ssl
 import subprocess
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import h2.config
 import h2.connection
 import h2.events
 import pytest
+from tests.component.fetcher.harness import a_fetching, everywhere_here
 
-from odradek.resolve import Guard, nothing_refused
-from odradek.specification import JobSpecification
 from odradek.testing import hostile_cases  # noqa: F401  (fills the site)
 from odradek.testing.hostile import HTML, HostileSite
-from odradek.testing.records import a_request
-from odradek.urls import CrawlUrl, identify
 from odradek_fetcher.core.answers import Limits
-from odradek_fetcher.core.plans import plan
-from odradek_fetcher.fetching import Fetching, Result
-from odradek_fetcher.http import HttpFetch
-from odradek_fetcher.tls import Contexts
-from odradek_fetcher.transports import Transports
+from odradek_fetcher.core.proxies import FAILURES_TO_REST
 
-LIMITS = Limits(connect_s=1.0, read_s=1.0)
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -49,28 +41,27 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return both
 
 
-async def everywhere_here(_: str) -> tuple[str, ...]:
-    """A resolver by which every name is this machine."""
-    return ("127.0.0.1",)
-
-
-@asynccontextmanager
-async def a_fetching(authority: Path | None = None) -> AsyncIterator[Callable[..., Awaitable[Result]]]:
-    guard = Guard(everywhere_here, refuses=nothing_refused)
-    transports = Transports(guard, Contexts(authority), LIMITS)
-    fetching = Fetching(
-        HttpFetch(transports, guard, LIMITS), limits=LIMITS, delays_s=(5.0,), clock_ms=lambda: int(time.time() * 1000)
+@pytest.fixture(scope="session")
+def expired(certificate: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate of good.example whose time was over long ago."""
+    folder = tmp_path_factory.mktemp("expired")
+    (folder / "index").touch()
+    (folder / "serial").write_text("01")
+    (folder / "ca.cnf").write_text(
+        f"[ca]\ndefault_ca=own\n[own]\ndatabase={folder}/index\nserial={folder}/serial\nnew_certs_dir={folder}\n"
+        "default_md=sha256\npolicy=any\nx509_extensions=names\n[any]\ncommonName=supplied\n"
+        "[names]\nsubjectAltName=DNS:good.example\n"
     )
-
-    async def fetch(url: str, **fetch: object) -> Result:
-        found = identify(url)
-        assert isinstance(found, CrawlUrl)
-        request = a_request(url=found.url, fp=found.fp, key=found.key)
-        job = JobSpecification.from_wire({"fetch": {"timeout": 3, **fetch}})
-        return await fetching.carry_out(request, plan(job, user_agent="Odradek/0.1", environ={}), found)
-
-    yield fetch
-    await transports.close()
+    run = partial(subprocess.run, check=True, capture_output=True)
+    run(["openssl", "req", "-new", "-key", certificate, "-subj", "/CN=good.example", "-out", folder / "asked.pem"])
+    run(
+        ["openssl", "ca", "-batch", "-selfsign", "-notext", "-config", folder / "ca.cnf", "-keyfile", certificate,
+         "-in", folder / "asked.pem", "-out", folder / "cert.pem", "-startdate", "20200101000000Z",
+         "-enddate", "20200201000000Z"]
+    )  # fmt: skip
+    both = folder / "both.pem"
+    both.write_bytes(certificate.read_bytes().partition(b"-----BEGIN CERT")[0] + (folder / "cert.pem").read_bytes())
+    return both
 
 
 @asynccontextmanager
@@ -132,6 +123,17 @@ async def nonsense(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
     await writer.drain()
 
 
+async def outdated(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """What a server without TLS 1.2 answers: the fatal alert `protocol_version` (RFC 5246 section 7.2.2)."""
+    await reader.read(100)
+    writer.write(b"\x15\x03\x01\x00\x02\x02\x46")
+    await writer.drain()
+
+
+async def silence(_reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+    await asyncio.sleep(60)
+
+
 async def hang_up(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
     await reader.read(100)
 
@@ -139,8 +141,8 @@ async def hang_up(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None
 @pytest.mark.parametrize(("http2", "alpn", "serve"), [(False, "http/1.1", page), (True, "http/1.1", page),
                                                       (True, "h2", page_by_http2)])  # fmt: skip
 async def test_a_page_comes_over_verified_tls(certificate: Path, http2: bool, alpn: str, serve: Serve) -> None:  # noqa: FBT001  (a case)
-    async with a_server(serve, certificate, alpn) as port, a_fetching(certificate) as fetch:
-        results = [await fetch(f"https://good.example:{port}/", http2=http2) for _ in range(3)]
+    async with a_server(serve, certificate, alpn) as port, a_fetching(everywhere_here, authority=certificate) as fetch:
+        results = [await fetch(f"https://good.example:{port}/", {"http2": http2}) for _ in range(3)]
     assert [result.body for result in results] == [HTML] * 3
     protocol = "HTTP/2" if alpn == "h2" else "HTTP/1.1"
     assert {(r.page.protocol, r.page.tls_verified, r.page.remote_address) for r in results} == {
@@ -155,8 +157,8 @@ async def test_a_page_comes_over_verified_tls(certificate: Path, http2: bool, al
 
 @pytest.mark.parametrize("http2", [False, True])
 async def test_what_went_well_before_tls_failed_is_told(certificate: Path, http2: bool) -> None:  # noqa: FBT001  (a case)
-    async with a_server(page, certificate) as port, a_fetching() as fetch:
-        told = (await fetch(f"https://good.example:{port}/", http2=http2)).page
+    async with a_server(page, certificate) as port, a_fetching(everywhere_here) as fetch:
+        told = (await fetch(f"https://good.example:{port}/", {"http2": http2})).page
     assert told.timings.connect_ms is not None
     assert (told.reason, told.timings.tls_ms, told.timings.first_byte_ms) == ("tls", None, None)
 
@@ -164,26 +166,48 @@ async def test_what_went_well_before_tls_failed_is_told(certificate: Path, http2
 @pytest.mark.parametrize("http2", [False, True])
 async def test_a_certificate_that_does_not_hold_fails_the_fetch_for_good(certificate: Path, http2: bool) -> None:  # noqa: FBT001  (a case)
     async with a_server(page, certificate) as port:
-        async with a_fetching() as fetch:
-            unknown = await fetch(f"https://good.example:{port}/", http2=http2)
-        async with a_fetching(certificate) as fetch:
-            other_name = await fetch(f"https://other.example:{port}/", http2=http2)
+        async with a_fetching(everywhere_here) as fetch:
+            unknown = await fetch(f"https://good.example:{port}/", {"http2": http2})
+        async with a_fetching(everywhere_here, authority=certificate) as fetch:
+            other_name = await fetch(f"https://other.example:{port}/", {"http2": http2})
     for result in (unknown, other_name):
         assert (result.page.outcome, result.page.reason, result.page.retry_in_ms) == ("failed", "tls", None)
 
 
 @pytest.mark.parametrize("http2", [False, True])
+async def test_a_certificate_whose_time_is_over_fails_the_fetch_for_good(expired: Path, http2: bool) -> None:  # noqa: FBT001  (a case)
+    async with a_server(page, expired) as port, a_fetching(everywhere_here, authority=expired) as fetch:
+        told = (await fetch(f"https://good.example:{port}/", {"http2": http2})).page
+    assert (told.reason, told.retry_in_ms) == ("tls", None)
+    assert "expired" in (told.error or "")
+
+
+@pytest.mark.parametrize("http2", [False, True])
+async def test_a_site_that_knows_only_outdated_tls_fails_the_fetch_for_good(http2: bool) -> None:  # noqa: FBT001  (a case)
+    async with a_server(outdated) as port, a_fetching(everywhere_here) as fetch:
+        told = (await fetch(f"https://good.example:{port}/", {"http2": http2})).page
+    assert (told.reason, told.retry_in_ms) == ("tls", None), told.error
+
+
+@pytest.mark.parametrize("http2", [False, True])
+async def test_a_handshake_that_does_not_go_on_is_given_up(http2: bool) -> None:  # noqa: FBT001  (a case)
+    async with a_server(silence) as port, a_fetching(everywhere_here, limits=Limits(connect_s=0.3)) as fetch:
+        told = (await fetch(f"https://good.example:{port}/", {"http2": http2})).page
+    assert (told.reason, told.timings.tls_ms) == ("timeout_connect", None), told.error
+
+
+@pytest.mark.parametrize("http2", [False, True])
 async def test_a_job_may_do_without_verification_and_that_is_recorded(certificate: Path, http2: bool) -> None:  # noqa: FBT001  (a case)
-    async with a_server(page, certificate) as port, a_fetching() as fetch:
-        result = await fetch(f"https://other.example:{port}/", http2=http2, verify_tls=False)
+    async with a_server(page, certificate) as port, a_fetching(everywhere_here) as fetch:
+        result = await fetch(f"https://other.example:{port}/", {"http2": http2, "verify_tls": False})
     assert (result.body, result.page.tls_verified) == (HTML, False)
 
 
 @pytest.mark.parametrize("http2", [False, True])
 @pytest.mark.parametrize(("serve", "reasons"), [(nonsense, {"tls"}), (hang_up, {"reset", "connect", "tls"})])
 async def test_a_port_that_speaks_no_tls_fails(serve: Serve, reasons: set[str], http2: bool) -> None:  # noqa: FBT001  (a case)
-    async with a_server(serve) as port, a_fetching() as fetch:
-        result = await fetch(f"https://good.example:{port}/", http2=http2)
+    async with a_server(serve) as port, a_fetching(everywhere_here) as fetch:
+        result = await fetch(f"https://good.example:{port}/", {"http2": http2})
     assert result.page.outcome == "failed"
     assert result.page.reason in reasons, result.page.error
 
@@ -243,19 +267,19 @@ async def test_socks_is_told_the_checked_address_and_tls_still_verifies_the_name
     async with (
         a_server(page, certificate) as port,
         a_server(socks(asked, port)) as proxy,
-        a_fetching(certificate) as fetch,
+        a_fetching(everywhere_here, authority=certificate) as fetch,
     ):
         proxies = [f"socks5://127.0.0.1:{proxy}"]
-        good = await fetch("https://good.example/", proxies=proxies)
-        other = await fetch("https://other.example/", proxies=proxies)
+        good = await fetch("https://good.example/", {"proxies": proxies})
+        other = await fetch("https://other.example/", {"proxies": proxies})
     assert (good.body, other.page.reason) == (HTML, "tls")
     assert asked == [bytes([127, 0, 0, 1])] * 2
 
 
 async def test_a_socks_proxy_that_resolves_itself_is_told_the_name() -> None:
     asked: list[bytes] = []
-    async with HostileSite() as site, a_server(socks(asked, site.port)) as proxy, a_fetching() as fetch:
-        result = await fetch("http://good.example/no-length", proxies=[f"socks5h://127.0.0.1:{proxy}"])
+    async with HostileSite() as site, a_server(socks(asked, site.port)) as proxy, a_fetching(everywhere_here) as fetch:
+        result = await fetch("http://good.example/no-length", {"proxies": [f"socks5h://127.0.0.1:{proxy}"]})
     assert (result.body, asked) == (HTML, [b"good.example"])
     assert b"Host: good.example\r\n" in site.heads[0]
 
@@ -265,24 +289,34 @@ async def test_an_http_proxy_forwards_and_tunnels(certificate: Path) -> None:
     async with (
         a_server(page, certificate) as port,
         a_server(http_proxy(asked, port)) as proxy,
-        a_fetching(certificate) as fetch,
+        a_fetching(everywhere_here, authority=certificate) as fetch,
     ):
         proxies = [f"http://127.0.0.1:{proxy}"]
-        plain = await fetch("http://good.example/a?b", proxies=proxies)
-        tunnelled = await fetch("https://good.example/", proxies=proxies)
+        plain = await fetch("http://good.example/a?b", {"proxies": proxies})
+        tunnelled = await fetch("https://good.example/", {"proxies": proxies})
     assert (plain.body, tunnelled.body) == (b"via", HTML)
     assert asked == [b"GET http://good.example/a?b HTTP/1.1", b"CONNECT good.example:443 HTTP/1.1"]
 
 
 @pytest.mark.parametrize("kind", ["http", "socks5"])
 async def test_a_proxy_that_is_away_is_the_proxys_failure(kind: str) -> None:
-    async with a_fetching() as fetch:
-        result = await fetch("http://good.example/", proxies=[f"{kind}://127.0.0.1:1"])
+    async with a_fetching(everywhere_here) as fetch:
+        result = await fetch("http://good.example/", {"proxies": [f"{kind}://127.0.0.1:1"]})
     assert (result.page.outcome, result.page.reason, result.page.retry_in_ms) == ("failed", "proxy", 5000)
 
 
 async def test_a_proxy_that_talks_nonsense_is_the_proxys_failure() -> None:
-    async with a_server(nonsense) as port, a_fetching() as fetch:
-        by_socks = await fetch("http://good.example/", proxies=[f"socks5://127.0.0.1:{port}"])
-        by_tunnel = await fetch("https://good.example/", proxies=[f"http://127.0.0.1:{port}"])
+    async with a_server(nonsense) as port, a_fetching(everywhere_here) as fetch:
+        by_socks = await fetch("http://good.example/", {"proxies": [f"socks5://127.0.0.1:{port}"]})
+        by_tunnel = await fetch("https://good.example/", {"proxies": [f"http://127.0.0.1:{port}"]})
     assert (by_socks.page.reason, by_tunnel.page.reason) == ("proxy", "proxy")
+
+
+async def test_a_proxy_that_fails_rests_while_the_others_go_on() -> None:
+    asked: list[bytes] = []
+    async with a_server(http_proxy(asked, 1)) as good, a_fetching(everywhere_here) as fetch:
+        proxies = ["http://127.0.0.1:1", f"http://127.0.0.1:{good}"]
+        pages = [(await fetch("http://good.example/", {"proxies": proxies}, fp=f"{n:08x}" * 4)).page for n in range(12)]
+    sick = ["proxy" if n % 2 == 0 and n < 2 * FAILURES_TO_REST else None for n in range(12)]
+    assert [page.reason for page in pages] == sick
+    assert len(asked) == 12 - FAILURES_TO_REST

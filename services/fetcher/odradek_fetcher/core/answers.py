@@ -84,13 +84,6 @@ class Headers:
         """The names, in the order in which they first came."""
         return list(self._values)
 
-    def keys(self) -> Iterable[str]:
-        """The names, in the order in which they came."""
-        return self._values.keys()
-
-    def __getitem__(self, name: str) -> str:
-        return ", ".join(self._values[name])
-
     def all(self, name: str) -> list[str]:
         """Each value as it was sent."""
         return self._values.get(name, [])
