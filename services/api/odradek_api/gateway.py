@@ -12,12 +12,13 @@ from collections.abc import Sequence
 import msgspec
 
 from odradek.clock import now_ms
-from odradek.contracts import CLOSED, JobRecord, JobState, Progress, Reached, RetryAsked, Wanted
+from odradek.contracts import CLOSED, JobRecord, JobState, PatternReleased, Progress, Reached, RetryAsked, Wanted
 from odradek.kafka.packing import batch_for
 from odradek.settings import Settings
+from odradek.shapes import host_of
 from odradek.specification import JobSpecification
 from odradek.topics import FRONTIER
-from odradek.urls import fingerprint_ranges
+from odradek.urls import CrawlUrl, fingerprint_ranges, identify, partition_of
 from odradek_api.core.checks import wrong_in
 from odradek_api.core.problems import Problem, key_used_twice, wrong_fields
 from odradek_api.core.seeds import SeedJudge, Verdicts, of_specification
@@ -25,7 +26,7 @@ from odradek_api.core.standing import Standing, reports_of, state_of
 from odradek_api.ports import Log, Newest
 from odradek_api.records import Locks, Records
 from odradek_api.seeding import Seeding
-from odradek_api.submissions import RETRY, SPECIFICATION, Submissions, open_record
+from odradek_api.submissions import RELEASE, RETRY, SPECIFICATION, Submissions, open_record
 
 RETRIED_TOGETHER = 2_000
 """About so many URLs of a partition are looked at in one batch."""
@@ -119,6 +120,18 @@ class Gateway:
             await self._ask_retries(record, reason)
             return await self._submissions.finish(job, submission, seeded=record.seeded)
 
+    async def release(self, job: str, pattern: str) -> JobRecord:
+        """Let a pattern of URLs go on that was taken for a trap.
+
+        Raises:
+            Problem: 404; 409 when the job is over; 422 for what is no pattern.
+        """
+        _key_of(pattern)
+        with self._submissions.working(RELEASE, pattern) as submission:
+            record = await self._submissions.begin(job, submission)
+            await self._tell_release(record, pattern)
+            return await self._submissions.finish(job, submission, seeded=record.seeded)
+
     async def recover(self) -> None:
         """At start: tell again of every job that is not over, and finish what was cut off.
 
@@ -154,7 +167,9 @@ class Gateway:
                     await self._send_own_seeds(record)
                 elif left.kind == RETRY:
                     await self._ask_retries(record, left.detail or None)
-                seeded = record.seeded or left.kind != RETRY
+                elif left.kind == RELEASE:
+                    await self._tell_release(record, left.detail)
+                seeded = record.seeded or left.kind not in (RETRY, RELEASE)
                 await self._submissions.finish(record.job, left.name, seeded=seeded)
 
     async def _new(self, spec: JobSpecification, idempotency_key: str | None, owner: str | None) -> JobRecord:
@@ -199,9 +214,36 @@ class Gateway:
             ]
         )
 
+    async def _tell_release(self, record: JobRecord, pattern: str) -> None:
+        """To the partition of its host, in ranges as retries are."""
+        key = _key_of(pattern)
+        partition = partition_of(key, self._log.partitions(FRONTIER))
+        fact = PatternReleased(
+            job=record.job, key=key, pattern=pattern, epoch=record.epoch, run=record.run, at_ms=now_ms()
+        )
+        accepted = {report.partition: report.counters.accepted for report in self.standing(record.job).reports}
+        await self._log.send(
+            [
+                batch_for(partition, [msgspec.structs.replace(fact, first=first, end=end)])
+                for first, end in fingerprint_ranges(accepted.get(partition, 0), RETRIED_TOGETHER)
+            ]
+        )
+
     def _with_key(self, idempotency_key: str, owner: str | None) -> JobRecord | None:
         wanted = (idempotency_key, owner)
         return next((each for each in self.records.each() if (each.idempotency_key, each.owner) == wanted), None)
+
+
+def _key_of(pattern: str) -> str:
+    """The politeness key of a pattern's host.
+
+    Raises:
+        Problem: 422.
+    """
+    found = identify(f"http://{host_of(pattern)}/")
+    if not isinstance(found, CrawlUrl):
+        raise Problem(422, "Not a pattern", f"{pattern!r} is no pattern; take one from GET /v1/jobs/JOB/quarantine.")
+    return found.key
 
 
 def _job_id(spec: JobSpecification) -> str:

@@ -96,6 +96,27 @@ class Inquiry:
             raise silent(f"for partition {partition} ({body.get('error', 'it is being taken over')})")
         return [each | {"partition": partition} for each in body["urls"]], body.get("after")
 
+    async def quarantine(self, record: JobRecord, limit: int) -> Document:
+        """Patterns of URLs that are held back, or were, over all partitions.
+
+        Raises:
+            Problem: 503 when nobody answers.
+        """
+        partitions = range(self._log.partitions(FRONTIER))
+        questions = {each: _question(record, "quarantine", limit=limit) for each in partitions}
+        answered = await self._answers.ask(questions)
+        bodies = {part: body for part, body in answered.items() if "patterns" in body}
+        if not bodies:
+            raise silent("for any partition")
+        rows = [row for _, body in sorted(bodies.items()) for row in body["patterns"]]
+        rows.sort(key=lambda row: -row["trapped"])
+        return {
+            "data": rows[:limit],
+            "next_cursor": None,
+            "silent": [each for each in partitions if each not in bodies],
+            "more": len(rows) > limit or any(body["more"] for body in bodies.values()),
+        }
+
     async def recounted(self, look: Callable[[], Standing]) -> Standing:
         """Where a job stands, with a count made now; waits for the reports that belong to the count.
 

@@ -16,7 +16,7 @@ from odradek_api.core.problems import finished_for_good
 from odradek_api.core.receipts import with_receipt
 from odradek_api.records import Records
 
-SPECIFICATION, SEEDS, RETRY = "specification", "seeds", "retry"
+SPECIFICATION, SEEDS, RETRY, RELEASE = "specification", "seeds", "retry", "release"
 
 
 class Left(NamedTuple):

@@ -221,6 +221,27 @@ def retry_failed(
         show(gateway.post(f"/v1/jobs/{job}/retry-failed", reason=reason), as_json=as_json)
 
 
+@jobs_app.command("quarantine")
+def quarantine(job: str, limit: int = 100, api: Api = LOCAL, as_json: AsJson = False) -> None:  # noqa: FBT002
+    """Patterns of URLs that are held back as traps, and why."""
+    with rest(api) as gateway:
+        found = gateway.get(f"/v1/jobs/{job}/quarantine", limit=limit)
+    columns = ("pattern", "pages", "new_share", "trapped", "released", "quarantined")
+    page(found, columns, as_json=as_json, empty="nothing is held back")
+
+
+@jobs_app.command("release")
+def release(
+    job: str,
+    pattern: Annotated[str, typer.Argument(help="As `odradek jobs quarantine` shows it.")],
+    api: Api = LOCAL,
+    as_json: AsJson = False,  # noqa: FBT002
+) -> None:
+    """Let a pattern of URLs go on that was taken for a trap; what was skipped of it is open again."""
+    with rest(api) as gateway:
+        show(gateway.post(f"/v1/jobs/{job}/quarantine/release", {"pattern": pattern}), as_json=as_json)
+
+
 @jobs_app.command("reparse")
 def reparse(
     job: str,
