@@ -66,6 +66,7 @@ class HttpFetch:
                 addresses = await self._guard.addresses(order.host)
                 exchange.pinned = addresses[0] if order.proxy.startswith("socks5:") else None
             await exchange.run(await self._transports.transport(order))
+            self._transports.answered(order, exchange.protocol or "")
         except Exception as error:  # noqa: BLE001  (a site must not end the process; `failure_of` sorts them)
             exchange.fail(error)
         finally:
@@ -96,6 +97,12 @@ class _Exchange:
         """True when a connection that was used again had been closed by the site before it got this request."""
         failed = self.failure is not None and self.failure.reason in ("reset", "protocol")
         return failed and self.response is None and not self.probe.opened and self.order.method in _SAFE
+
+    @property
+    def protocol(self) -> str | None:
+        """The version of HTTP in which the site answered."""
+        extensions = {} if self.response is None else self.response.extensions
+        return extensions.get("http_version", b"").decode() or None
 
     async def run(self, transport: httpx.AsyncBaseTransport) -> None:
         """Send the order and read the answer."""
@@ -131,8 +138,6 @@ class _Exchange:
     def answer(self) -> Answer:
         """What came of it."""
         response, order = self.response, self.order
-        extensions = {} if response is None else response.extensions
-        version = extensions.get("http_version", b"").decode() or None
         return Answer(
             url=order.url,
             status=None if response is None else response.status_code,
@@ -150,7 +155,7 @@ class _Exchange:
                 total_ms=round(self._elapsed_ms(), 3),
             ),
             remote_address=self.probe.address,
-            protocol=version,
+            protocol=self.protocol,
             tls_verified=order.verify_tls if order.url.startswith("https:") else None,
         )
 

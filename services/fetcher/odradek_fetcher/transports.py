@@ -1,4 +1,6 @@
-"""Which connections carry an exchange: aiohttp's for plain HTTP/1.1, httpcore's where HTTP/2 or a proxy is wanted.
+"""Which connections carry an exchange: aiohttp's for HTTP/1.1, httpcore's for HTTP/2 and proxies.
+
+A site that was offered HTTP/2 and took HTTP/1.1 is asked by aiohttp from then on: half the CPU.
 
 httpcore looks at every connection of a pool, and asks the system about each idle one, twice for every request. One
 pool for all hosts costs 6 ms of CPU a page with 64 connections to 20 hosts, so each origin has a small pool of its own.
@@ -23,8 +25,12 @@ MAX_POOLS = 512
 """Origins whose connections are kept."""
 MAX_IDLE = 64
 """Idle connections kept for one origin."""
+MAX_WITHOUT_HTTP2 = 10_000
+"""Origins remembered to have no HTTP/2."""
 TRIMMED = 16
 """Oldest pools looked at whenever a new one is made."""
+
+HTTP2 = "HTTP/2"
 
 Key = tuple[str, bool, bool, str | None]
 
@@ -54,16 +60,18 @@ class Transports:
         self._backend = ProbedBackend(guard)
         self._contexts = contexts
         self._pools: OrderedDict[Key, _Kept] = OrderedDict()
+        self._without_http2: OrderedDict[str, None] = OrderedDict()
         self._quick = QuickTransport(
             guard, contexts, connect_s=limits.connect_s, read_s=limits.read_s, keep_alive_s=KEEP_ALIVE_S
         )
 
     async def transport(self, order: Order) -> httpx.AsyncBaseTransport:
         """The transport for this order's scheme, origin and wishes."""
-        secure = order.url.startswith("https:")
-        if order.proxy is None and not order.careful and not (secure and order.http2):
+        origin = _origin(order)
+        offers_http2 = order.http2 and order.url.startswith("https:") and origin not in self._without_http2
+        if order.proxy is None and not order.careful and not offers_http2:
             return self._quick
-        key = (order.url[: order.url.find("/", 8)], order.http2, order.verify_tls, order.proxy)
+        key = (origin, order.http2, order.verify_tls, order.proxy)
         kept = self._pools.get(key)
         now_s = time.monotonic()
         if kept is None:
@@ -73,6 +81,13 @@ class Transports:
             self._pools.move_to_end(key)
             kept.used_s = now_s
         return kept.transport
+
+    def answered(self, order: Order, version: str) -> None:
+        """The site answered this order in this version of HTTP."""
+        if order.http2 and version != HTTP2 and order.url.startswith("https:"):
+            self._without_http2[_origin(order)] = None
+            if len(self._without_http2) > MAX_WITHOUT_HTTP2:
+                self._without_http2.popitem(last=False)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -106,3 +121,7 @@ class Transports:
         secure = proxy.url.scheme == "https"
         context = self._contexts.get(verify=True, http2=False) if secure else None
         return httpcore.AsyncHTTPProxy(proxy_url=url, proxy_auth=proxy.raw_auth, proxy_ssl_context=context, **common)
+
+
+def _origin(order: Order) -> str:
+    return order.url[: order.url.find("/", 8)]
