@@ -9,7 +9,7 @@ from odradek_scheduler.core.partition import Limits, Partition
 from odradek_scheduler.core.state import PENDING, SATED, Ledger, Page, ledger_key, standing, unpack
 from odradek_scheduler.core.tables import TableName, value_offset
 
-from .scheduler import RUN, Scheduler
+from .scheduler import RUN, SITEMAPS, Scheduler
 from .store import Store
 from .world import JOB, Violation, World
 
@@ -30,8 +30,8 @@ class Reference:
                 if write.value is not None:
                     self.versions.setdefault((write.table, write.key), {})[write.offset] = write.value
 
-    def ledger(self) -> Ledger:
-        value = self.store.get("ledger", ledger_key(RUN))
+    def ledger(self, run: str = RUN) -> Ledger:
+        value = self.store.get("ledger", ledger_key(run))
         return Ledger() if value is None else unpack(Ledger, value)
 
 
@@ -50,10 +50,11 @@ class Oracle:
             if self._judged.get(scheduler.number) == scheduler.store.changes:
                 continue
             self._judged[scheduler.number] = scheduler.store.changes
-            ledger = scheduler.ledger()
-            _equations(scheduler.number, ledger)
             _versions(scheduler, reference)
-            _counted(scheduler, ledger)
+            for run in (RUN, SITEMAPS):
+                ledger = scheduler.ledger(run)
+                _equations(scheduler.number, ledger)
+                _counted(scheduler, ledger, run)
         self._limits()
         if self.world.complete is None:
             self._judged_complete = False
@@ -76,7 +77,7 @@ class Oracle:
         if self.world.submitting:
             raise Violation("early: completion was announced with seeds still to be sent")
         for number, reference in enumerate(self.references):
-            pending = reference.ledger().pending
+            pending = reference.ledger().pending + reference.ledger(SITEMAPS).pending
             if pending:
                 raise Violation(f"early: completion was announced, partition {number} has {pending} pending")
 
@@ -111,27 +112,29 @@ class Oracle:
 
     def _end_of(self, scheduler: Scheduler) -> None:
         ledger, seen = scheduler.ledger(), scheduler.seen()
-        if ledger.pending:
+        mapped = scheduler.seen(SITEMAPS)
+        if ledger.pending or scheduler.ledger(SITEMAPS).pending:
             raise Violation(f"stuck: ledger of partition {scheduler.number} has {ledger.pending} pending at the end")
         for batch in scheduler.log:
             for fact in batch.facts:
                 if (
                     isinstance(fact, Discovered)
                     and fact.job == JOB
-                    and fact.fp not in seen
+                    and fact.fp not in (seen if fact.run > 0 else mapped)
                     and not _closed_for_good(ledger)
                 ):
                     raise Violation(f"lost: {fact.fp} is in the log and not in seen")
         if ledger.sated:
             return
-        for key, value in scheduler.store.scan("backlog", f"{RUN}\0".encode()):
+        for key, value in scheduler.store.scan("backlog", b"j\0"):
             fps = unpack(Page, value).fps
             raise Violation(f"left behind: page {key!r} {fps}, all its URLs have ended")
 
     def _nothing_lost(self) -> None:
         world = self.world
         reach: set[str] = set()
-        stack = list(world.scenario.seeds)
+        sated = any(scheduler.ledger().sated for scheduler in world.schedulers)
+        stack = [*world.scenario.seeds, *(() if sated else self._mapped())]
         while stack:
             url = stack.pop()
             if url in reach:
@@ -143,6 +146,20 @@ class Oracle:
             if standing(seen.steps).state == "fetched":
                 stack += world.scenario.graph.get(url, ())
 
+    def _mapped(self) -> list[str]:
+        """What sitemaps name; every one has been read, or has failed."""
+        scenario, found = self.world.scenario, []
+        for sitemap in scenario.sitemaps:
+            states = {
+                standing(seen.steps).state
+                for seen in self.world.schedulers[scenario.part[sitemap]].seen(SITEMAPS).values()
+                if seen.url == scenario.url(sitemap)
+            }
+            if not states or not states <= {"fetched", "failed"}:
+                raise Violation(f"lost: the sitemap {sitemap} is {states or 'not known'}")
+            found += scenario.graph[sitemap] if states == {"fetched"} else ()
+        return found
+
     def _kept(self) -> None:
         scenario = self.world.scenario
         limit, highest = scenario.last_limit, scenario.highest_limit
@@ -151,7 +168,9 @@ class Oracle:
         kept = sum(scheduler.ledger().kept for scheduler in self.world.schedulers)
         if scenario.max_pages_per_host is not None:
             return
-        available = sum(scenario.kind.get(url, "ok") in ("ok", "flaky") for url in scenario.part)
+        available = sum(
+            scenario.kind.get(url, "ok") in ("ok", "flaky") for url in scenario.part if url not in scenario.sitemaps
+        )
         least, most = (available if each is None else min(each, available) for each in (limit, highest))
         if not least <= kept <= most:
             raise Violation(f"available: {kept} pages kept, {least} were to be had, {most} allowed")
@@ -187,11 +206,11 @@ def _versions(scheduler: Scheduler, reference: Reference) -> None:
                 raise Violation(f"version: partition {scheduler.number}: {key!r} is {value!r}, the log says {said!r}")
 
 
-def _counted(scheduler: Scheduler, ledger: Ledger) -> None:
+def _counted(scheduler: Scheduler, ledger: Ledger, run: str) -> None:
     """The second, independent count, once the partition has caught up."""
     if scheduler.core.position < scheduler.highest or _closed_for_good(ledger):
         return
-    pending = sum(standing(seen.steps).state == PENDING for seen in scheduler.seen().values())
+    pending = sum(standing(seen.steps).state == PENDING for seen in scheduler.seen(run).values())
     said = ledger.reasons.get("skipped", {}).get(SATED, 0) if ledger.sated else ledger.pending
     if pending != said:
         raise Violation(f"recount: partition {scheduler.number}: the ledger says {said} open, in seen {pending}")

@@ -18,6 +18,26 @@ _SIX = Scenario(
     steps=200,
 )
 _ZOMBIE = Scenario(part={"a": 0, "b": 0}, seeds=("a",), graph={"a": ("b",)}, partitions=1, zombie=True, crashes=5)
+_MAPPED = Scenario(
+    part={"a": 0, "b": 1, "c": 0, "d": 0, "S": 1, "T": 0},
+    seeds=("a",),
+    graph={"S": ("b", "c"), "T": ("d", "a")},
+    robots={
+        "h0.example": "Sitemap: https://h1.example/S\nSitemap: https://h0.example/T\n",
+        "h1.example": "User-agent: *\nDisallow:\n",
+    },
+    sitemaps=("S", "T"),
+    steps=200,
+)
+_PATTERN = Scenario(
+    part={"a": 0, "b": 0, "c": 0, "d": 0, "e": 0, "f": 1},
+    seeds=("a",),
+    graph={"a": ("b", "c", "d", "f"), "b": ("e",)},
+    pattern=True,
+    controls=("release",),
+    concurrency=1,
+    steps=200,
+)
 _RULES = "User-agent: *\nDisallow: /c\n"
 
 SCENARIOS: dict[str, Scenario] = {
@@ -43,6 +63,18 @@ SCENARIOS: dict[str, Scenario] = {
     "polite": replace(_SIX, delay_s=1.0, concurrency=1, lose_requests=True, kind={"e": "flaky"}),
     "polite2": replace(_SIX, delay_s=1.0, concurrency=2, kind={"e": "flaky"}),
     "robots": replace(_LINKS, delay_s=0.5, concurrency=1, robots={"h0.example": _RULES, "h1.example": None}),
+    "sitemap": _MAPPED,
+    "sitemap_lose": replace(_MAPPED, lose_requests=True, kind={"S": "flaky"}, delay_s=0.5, concurrency=1, steps=250),
+    "sitemap_budget": replace(_MAPPED, max_pages=2),
+    "sitemap_cancel": replace(_MAPPED, controls=("cancel",)),
+    "pattern": _PATTERN,
+    "pattern_all": replace(
+        _PATTERN,
+        crashes=6,
+        steps=250,
+        kind={"c": "flaky", "e": "failonce"},
+        controls=("release", "retry_failed", "merge"),
+    ),
     "per_host": replace(_SIX, max_pages_per_host=1, kind={"a": "flaky"}),
     "both_limits": replace(_FOUR, max_pages_per_host=1, kind={"a": "flaky"}, lose_requests=True),
     "budget": _FOUR,

@@ -28,6 +28,7 @@ ABLATIONS: dict[str, tuple[Scenario, str, str]] = {
     "lru_after_ack": (SCENARIOS["small"], "11", "A link counts as forwarded before Kafka has it."),
     "seeding": (SCENARIOS["one"], "8", "Completion does not wait for seeds on the way."),
     "channels": (_TWICE, "1", "Completion does not wait for fetchers and parsers."),
+    "told_first": (SCENARIOS["sitemap"], "", "Sitemaps are handed over after the commit of what names them."),
     "frontier_ends": (SCENARIOS["small"], "0", "Completion does not look at the ends of the frontier."),
 }
 """What is switched off: where, a seed that finds it soon, and what it means."""

@@ -18,6 +18,7 @@ from odradek.contracts import (
     Links,
     Merged,
     Parsed,
+    PatternReleased,
     Progress,
     Reached,
     RetryAsked,
@@ -60,6 +61,10 @@ class Scenario:
     concurrency: int = 8
     robots: dict[str, str | None] = field(default_factory=dict)
     """Text by host; None: no answer for the first two times. Empty: robots.txt is not asked for."""
+    sitemaps: tuple[str, ...] = ()
+    """URLs that `robots` name as sitemaps; what they name stands in `graph`."""
+    pattern: bool = False
+    """All URLs of a host follow one pattern and show the same, and a pattern is quarantined after two pages."""
     batch_seeds: bool = False
     zombie: bool = False
     lose_requests: bool = False
@@ -74,6 +79,9 @@ class Scenario:
     def host(self, url: str) -> str:
         return f"h{self.part[url]}.example"
 
+    def url(self, url: str) -> str:
+        return f"https://{self.host(url)}/{'list?x=' if self.pattern else ''}{url}"
+
     @property
     def last_limit(self) -> int | None:
         return self.limits[-1] if self.limits else self.max_pages
@@ -86,6 +94,7 @@ class Scenario:
     def spec(self, limit: int | None) -> dict[str, Any]:
         return {
             "expires": self.expires_s,
+            "traps": {"quarantine_after": 2} if self.pattern else {},
             "scope": {"max_pages": limit, "max_pages_per_host": self.max_pages_per_host},
             "strategy": "depth_first" if self.depth_first else "breadth_first",
             "politeness": {
@@ -165,7 +174,7 @@ class World:
 
     def found(self, url: str, via: str | None = None) -> Discovered:
         host = self.scenario.host(url)
-        return Discovered(job=JOB, url=f"https://{host}/{url}", fp=url, key=host, seed=via is None, via=via)
+        return Discovered(job=JOB, url=self.scenario.url(url), fp=url, key=host, seed=via is None, via=via)
 
     # ---- topics
 
@@ -243,6 +252,8 @@ class World:
             self._tell(JobChanged(job=JOB, version=self.record.version, epoch=self.record.epoch))
             self._tell(RetryAsked(job=JOB, epoch=self.record.epoch))
             self._later(lambda: self._record(seeding=()))
+        elif control == "release":
+            self._release()
         elif control == "merge":
             self._merge()
         elif control == "limit":
@@ -254,6 +265,16 @@ class World:
                 JobChanged(job=JOB, version=self.record.version, epoch=self.record.epoch, wanted=wanted),
                 submission=False,
             )
+
+    def _release(self) -> None:
+        self._record(epoch=self.record.epoch + 1, seeding=("q",))
+        self.complete = None
+        self._tell(JobChanged(job=JOB, version=self.record.version, epoch=self.record.epoch))
+        for partition in range(self.scenario.partitions):
+            host = f"h{partition}.example"
+            fact = PatternReleased(job=JOB, key=host, pattern=f"{host}/list?x", epoch=self.record.epoch)
+            self._later(lambda p=partition, fact=fact: self.append(p, [fact]))
+        self._later(lambda: self._record(seeding=()))
 
     def _limit(self) -> None:
         """As the gateway does it: a new limit is a submission, so that nothing completes before all have heard."""
@@ -296,10 +317,10 @@ class World:
         if request.kind == "robots":
             self._fetch_robots(index, request)
             return
-        outcome = self._outcome(request)
-        links = self.scenario.graph.get(request.fp, ())
-        if self.fetch_counts[request.fp] > 1:
-            links += self.scenario.grow.get(request.fp, ())
+        url, outcome = letter(request), self._outcome(request)
+        links = self.scenario.graph.get(url, ())
+        if self.fetch_counts[url] > 1:
+            links += self.scenario.grow.get(url, ())
 
         def page() -> None:
             self.answered(request)
@@ -310,10 +331,10 @@ class World:
             self.answered(request)
             status = {"ok": 200, "gone": 404, "err": 500}[outcome]
             heard = Fetched(
-                job=JOB, fp=request.fp, key=request.key, attempt=request.attempt, status=status,
+                job=JOB, fp=request.fp, key=request.key, attempt=request.attempt, status=status, kind=request.kind,
                 sent_at_ms=request.sent_at_ms, at_ms=self.now_ms,
             )  # fmt: skip
-            self.append(self.scenario.part[request.fp], [heard])
+            self.append(self.scenario.part[url], [heard])
 
         def commit() -> None:
             self.fetched[index] = True
@@ -334,7 +355,7 @@ class World:
             self.fetched[index] = True
 
     def _outcome(self, request: FetchRequest) -> str:
-        url = request.fp
+        url = letter(request)
         kind = self.scenario.kind.get(url, "ok")
         count = self.fetch_counts[url] = self.fetch_counts.get(url, 0) + 1
         if kind == "fail":
@@ -390,10 +411,12 @@ class World:
             by_partition.setdefault(self.scenario.part[url], []).append(self.found(url, via=request.fp))
         send = [lambda p=p, facts=facts: self.append(p, facts) for p, facts in sorted(by_partition.items())]
         send.append(lambda: forwarded.update(new))
-        items = lambda: self.items.__setitem__(request.fp, request.attempt)  # noqa: E731
+        page = request.kind == "page"
+        items = lambda: self.items.update({request.fp: request.attempt} if page else {})  # noqa: E731
         fact = lambda: self._end(  # noqa: E731
-            request, "fetched", None, kept=True, links=Links(found=dropped, duplicates=dropped), items=1
-        )
+            request, "fetched", None, kept=page, links=Links(found=dropped, duplicates=dropped), items=int(page),
+            content="same" if self.scenario.pattern else None,
+        )  # fmt: skip
         steps = [*send, items, fact, commit]
         if "links_before_parsed" in self.scenario.broken:
             steps = [items, fact, commit, *send]
@@ -403,9 +426,9 @@ class World:
     def _end(self, request: FetchRequest, outcome: Any, reason: str | None, **more: Any) -> None:
         fact = Parsed(
             job=JOB, fp=request.fp, key=request.key, outcome=outcome, attempt=request.attempt, reason=reason,
-            at_ms=self.now_ms, **more,
+            at_ms=self.now_ms, run=request.ledger_run, **more,
         )  # fmt: skip
-        self.append(self.scenario.part[request.fp], [fact])
+        self.append(self.scenario.part[letter(request)], [fact])
 
     # ---- politeness, seen from the site
 
@@ -486,6 +509,11 @@ class World:
     def say(self, sentence: str) -> None:
         if self.story is not None:
             self.story.append(f"{self.now_ms - 1_000_000:>8} {sentence}")
+
+
+def letter(request: FetchRequest) -> str:
+    """The scenario's name of a request's URL; fingerprints of sitemaps are the core's own."""
+    return request.fp if request.kind == "page" else request.url.rpartition("/")[2]
 
 
 def _committed(done: list[bool]) -> int:
