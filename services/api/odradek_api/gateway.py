@@ -8,6 +8,7 @@ between, by a kill or by Kafka being away, is finished by `heal`.
 import re
 import uuid
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -20,13 +21,14 @@ from odradek.specification import JobSpecification
 from odradek.topics import FRONTIER
 from odradek.urls import CrawlUrl, fingerprint_ranges, identify, partition_of
 from odradek_api.core.checks import wrong_in
+from odradek_api.core.patching import lifts_limit
 from odradek_api.core.problems import Problem, key_used_twice, wrong_fields
 from odradek_api.core.seeds import SeedJudge, Verdicts, of_specification
 from odradek_api.core.standing import Standing, reports_of, state_of
 from odradek_api.ports import Log, Newest
 from odradek_api.records import Locks, Records
 from odradek_api.seeding import Seeding
-from odradek_api.submissions import RELEASE, RETRY, SPECIFICATION, Submissions, open_record
+from odradek_api.submissions import LIMIT, RELEASE, RETRY, SPECIFICATION, Submissions, open_record
 
 RETRIED_TOGETHER = 2_000
 """About so many URLs of a partition are looked at in one batch."""
@@ -99,15 +101,20 @@ class Gateway:
         return await self.records.revise(job, lambda old: msgspec.structs.replace(open_record(old), wanted=wanted))
 
     async def change(self, job: str, spec: JobSpecification) -> JobRecord:
-        """Give a job another specification, live.
+        """Give a job another specification, live; a higher `max_pages` opens a job again that had reached the old one.
 
         Raises:
             Problem: 404; 409 when the job is over; 422 for a secret written out, or a webhook in a private network.
         """
         self._check(spec)
-        return await self.records.revise(
-            job, lambda old: msgspec.structs.replace(open_record(old), spec=spec.to_wire()), spec=True
-        )
+        wire = spec.to_wire()
+        if not lifts_limit(self.records.get(job).spec, wire):
+            return await self.records.revise(
+                job, lambda old: msgspec.structs.replace(open_record(old), spec=wire), spec=True
+            )
+        with self._submissions.working(LIMIT) as submission:
+            record = await self.records.revise(job, lambda old: _lifted(open_record(old), wire, submission), spec=True)
+            return await self._submissions.finish(job, submission, seeded=record.seeded)
 
     async def retry_failed(self, job: str, reason: str | None) -> JobRecord:
         """Open every failed URL of a job again, with the next try.
@@ -162,14 +169,15 @@ class Gateway:
     async def _heal(self, record: JobRecord) -> None:
         for left in self._submissions.left(record):
             with self._submissions.working_on(left.name):
-                if left.kind == SPECIFICATION:
+                if left.kind in (SPECIFICATION, LIMIT):
                     await self.records.tell_again(record.job)
+                if left.kind == SPECIFICATION:
                     await self._send_own_seeds(record)
                 elif left.kind == RETRY:
                     await self._ask_retries(record, left.detail or None)
                 elif left.kind == RELEASE:
                     await self._tell_release(record, left.detail)
-                seeded = record.seeded or left.kind not in (RETRY, RELEASE)
+                seeded = record.seeded or left.kind not in (RETRY, RELEASE, LIMIT)
                 await self._submissions.finish(record.job, left.name, seeded=seeded)
 
     async def _new(self, spec: JobSpecification, idempotency_key: str | None, owner: str | None) -> JobRecord:
@@ -250,6 +258,11 @@ def _job_id(spec: JobSpecification) -> str:
     name = spec.name or (spec.seeds[0].url.split("//")[-1].split("/")[0] if spec.seeds else "job")
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] or "job"
     return f"{slug}-{uuid.uuid4().hex[:8]}"
+
+
+def _lifted(old: JobRecord, spec: dict[str, Any], submission: str) -> JobRecord:
+    """Noted as a submission, so that nothing completes before every partition has heard of the higher limit."""
+    return msgspec.structs.replace(old, spec=spec, epoch=old.epoch + 1, seeding=(*old.seeding, submission))
 
 
 def cursor_page(records: Sequence[JobRecord], cursor: str | None, limit: int) -> tuple[list[JobRecord], str | None]:

@@ -11,12 +11,14 @@ from typing import NamedTuple
 
 import msgspec
 
+from odradek.clock import now_ms
 from odradek.contracts import CLOSED, JobRecord, SeedReceipt
+from odradek.specification import JobSpecification
 from odradek_api.core.problems import finished_for_good
 from odradek_api.core.receipts import with_receipt
 from odradek_api.records import Records
 
-SPECIFICATION, SEEDS, RETRY, RELEASE = "specification", "seeds", "retry", "release"
+SPECIFICATION, SEEDS, RETRY, RELEASE, LIMIT = "specification", "seeds", "retry", "release", "limit"
 
 
 class Left(NamedTuple):
@@ -35,6 +37,10 @@ def open_record(record: JobRecord) -> JobRecord:
     """
     if record.wanted in CLOSED:
         raise finished_for_good(record.job, record.wanted)
+    if record.spec.get("expires") is not None:
+        expires_at_ms = JobSpecification.from_wire(record.spec).expires_at_ms(record.created_at_ms)
+        if expires_at_ms is not None and expires_at_ms <= now_ms():
+            raise finished_for_good(record.job, "expired")
     return record
 
 

@@ -91,7 +91,7 @@ class Handler:
         job = None if self._late(request) else await self._jobs.record(request)
         if job is not None:
             async with self._gate.open():
-                return await self._in_turn(record, request, job, url)
+                return await self._in_turn(record, request, await self._jobs.record(request) or job, url)
         if self._late(request):
             metrics.UNFETCHED.labels("lease").inc()
             return Done(record)
@@ -101,9 +101,10 @@ class Handler:
         if self._late(request):
             metrics.UNFETCHED.labels("lease").inc()
             return Done(record)
-        if job.wanted in ("cancelled", "expired") and request.kind != "robots":  # robots.txt is for all jobs
+        if job.wanted != "running" and request.kind != "robots":  # robots.txt is for all jobs
             metrics.UNFETCHED.labels(job.wanted).inc()
-            return Done(record, (Stage(facts=(ToFrontier(request.key, unfetched(request, now_ms())),)),))
+            fact = unfetched(request, now_ms(), "paused" if job.wanted == "paused" else None)
+            return Done(record, (Stage(facts=(ToFrontier(request.key, fact),)),))
         return self._done(record, await self._fetch(request, job, url), job)
 
     @staticmethod

@@ -177,6 +177,32 @@ async def test_a_patch_merges_and_null_takes_a_field_back(world: World) -> None:
     assert newest.spec["scope"] == {"max_pages": 9}  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize(("limit", "epoch"), [(9, 2), (None, 2), (5, 1), (2, 1)])
+async def test_a_higher_limit_opens_the_job_again_and_a_lower_one_does_not(
+    world: World, limit: int | None, epoch: int
+) -> None:
+    job = await submitted(world, scope={"max_pages": 5})
+    world.log.sent.clear()
+    async with world.client() as client:
+        await client.patch(f"/v1/jobs/{job}", json={"scope": {"max_pages": limit}})
+
+    lifted = epoch == 2
+    assert [record.epoch for record in world.log.records()] == ([2, 2] if lifted else [1])
+    assert [bool(record.seeding) for record in world.log.records()] == ([True, False] if lifted else [False])
+    assert {fact.epoch for _, fact in world.log.facts(JobChanged)} == {epoch}  # type: ignore[union-attr]
+
+
+async def test_a_job_that_the_clock_has_ended_takes_nothing_any_more(world: World) -> None:
+    job = await submitted(world, expires="2020-01-01T00:00:00Z")
+    async with world.client() as client:
+        answers = [
+            await client.post(f"/v1/jobs/{job}/seeds", json=["https://books.example/2"]),
+            await client.patch(f"/v1/jobs/{job}", json={"expires": None}),
+        ]
+
+    assert [answer.status_code for answer in answers] == [409, 409]
+
+
 @pytest.mark.parametrize(
     ("patch", "field"),
     [

@@ -151,6 +151,16 @@ async def test_a_request_of_a_cancelled_job_frees_its_host_unfetched(settings: S
     assert site.seen.answers == {}
 
 
+async def test_a_request_of_a_paused_job_is_given_back_unfetched(settings: Settings, site: Site) -> None:
+    request = request_for(site.catalogue.url(1))
+    frontier = await run(settings, [a_job(wanted="paused"), *scheduled(request)], until=1)
+
+    (fact,) = facts_in(frontier)
+    assert isinstance(fact, Fetched)
+    assert (request.fp, None, "paused") == (fact.fp, fact.status, fact.reason)
+    assert site.seen.answers == {}
+
+
 async def test_what_is_no_request_is_a_dead_letter_and_the_rest_goes_on(settings: Settings, site: Site) -> None:
     bad_url = msgspec.structs.replace(request_for(site.catalogue.url(1)), url="ftp://127.0.0.1/")
     good = request_for(site.catalogue.url(2))

@@ -44,6 +44,12 @@ def changed_specification(spec: dict[str, Any], patch: Any) -> dict[str, Any]:
     return dict(merge_patch(spec, patch))
 
 
+def lifts_limit(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    """True when a specification allows more pages than the one before it."""
+    old, new = ((spec.get("scope") or {}).get("max_pages") for spec in (before, after))
+    return old is not None and (new is None or new > old)
+
+
 def _named(patch: dict[str, Any], path: str) -> bool:
     first, _, rest = path.partition(".")
     inner = patch.get(first)

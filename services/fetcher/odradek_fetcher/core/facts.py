@@ -123,8 +123,11 @@ def fetched(page: PageMeta) -> Fetched:
     )
 
 
-def unfetched(request: FetchRequest, now_ms: int) -> Fetched:
-    """The fact that frees the host of a request that was not carried out and says nothing about the host."""
+def unfetched(request: FetchRequest, now_ms: int, reason: str | None = None) -> Fetched:
+    """The fact that frees the host of a request that was not carried out and says nothing about the host.
+
+    `paused`: it is to be sent again with the same try, once the job goes on.
+    """
     return Fetched(
         job=request.job,
         fp=request.fp,
@@ -132,6 +135,7 @@ def unfetched(request: FetchRequest, now_ms: int) -> Fetched:
         run=request.run,
         attempt=request.attempt,
         kind=request.kind,
+        reason=reason,
         sent_at_ms=request.sent_at_ms,
         at_ms=now_ms,
     )
