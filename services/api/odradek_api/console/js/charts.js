@@ -4,7 +4,7 @@ import { el, svg } from "./elements.js";
 import { linear, niceTop } from "./scales.js";
 
 const HEIGHT = 190;
-const LEFT = 46;
+const LEFT = 54;
 const BOTTOM = 22;
 const TOP = 10;
 

@@ -69,6 +69,13 @@ export function icon(name) {
   );
 }
 
+/** A <details> whose content is made when it is opened for the first time. */
+export function opening(summary, make) {
+  const details = el("details", {}, summary);
+  details.addEventListener("toggle", () => details.append(make()), { once: true });
+  return details;
+}
+
 /** Rows (or any children) that stay the same elements while their values change, so that focus is never lost. */
 export class KeyedRows {
   #parent;

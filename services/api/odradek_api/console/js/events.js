@@ -1,6 +1,6 @@
 /** Crawl events as rows, and one of them whole. */
 
-import { el } from "./elements.js";
+import { el, opening } from "./elements.js";
 import { outcomeBadge } from "./parts.js";
 import { link } from "./routing.js";
 import { milliseconds, moment } from "./words.js";
@@ -15,7 +15,7 @@ function eventRow(event) {
   const at = Date.parse(event["@timestamp"]);
   const status = http?.response?.status_code ?? null;
   const duration = event.event?.duration ?? null;
-  return el("details", {},
+  return opening(
     el("summary", {},
       el("time", { class: "mono soft", datetime: event["@timestamp"] }, moment(at, Date.now())),
       el("span", { class: "mono action" }, event.event?.action ?? ""),
@@ -23,10 +23,9 @@ function eventRow(event) {
       el("span", { class: "what" }, el("span", { class: "url" }, url?.full ?? event.message ?? ""),
         el("span", { class: "soft small said" }, event.message && url?.full ? event.message : "")),
       el("span", { class: "number small" }, [status, duration === null ? null : milliseconds(duration / 1e6)].filter((each) => each !== null).join(" · "))),
-    whole(event));
+    () => whole(event));
 }
 
-/** Made when it is opened for the first time would save little: one page has at most a hundred. */
 function whole(event) {
   const { odradek = {}, url = {} } = event;
   const links = [

@@ -60,4 +60,12 @@ function show() {
 
 let moved = false;
 addEventListener("hashchange", show);
+
+// A browser may keep a page that one has left, its streams open: they are few, so they are let go and opened again.
+addEventListener("pagehide", () => leaving.abort());
+addEventListener("pageshow", (event) => {
+  if (!event.persisted) return;
+  shown = null;
+  show();
+});
 show();

@@ -1,10 +1,10 @@
 /** From numbers to places on a chart. Pure. */
 
-/** A round number at or above: 1, 2, 5, 10, 20, 50 … */
+/** A round number at or above, whose half is round too. */
 export function niceTop(value) {
   if (!(value > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
-  const step = [1, 2, 2.5, 5, 10].find((each) => each * power >= value * (1 - 1e-9));
+  const step = [1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10].find((each) => each * power >= value * (1 - 1e-9));
   return step * power;
 }
 

@@ -40,6 +40,7 @@ export function duration(seconds) {
 /** 340 ms, 1.2 s. */
 export function milliseconds(ms) {
   if (ms === null || ms === undefined) return "–";
+  if (ms === 0) return "0 ms";
   if (ms < 1) return "< 1 ms";
   return ms < 1000 ? `${Math.round(ms)} ms` : duration(ms / 1000);
 }

@@ -157,8 +157,8 @@ function jobRow(first) {
 function showPace(place, job) {
   const said = `${rate(job.pages_per_s)} pages/s`;
   const line = job.rates.length > 1 ? sparkline(job.rates, `Pages a second lately; now ${said}`) : null;
-  const words = job.state === "running" ? said : "";
-  place.replaceChildren(...[line, el("span", { class: "small number" }, words)].filter((each) => each !== null));
+  const words = job.state === "running" ? el("span", { class: "small number" }, said) : null;
+  place.replaceChildren(...[line, words].filter((each) => each !== null));
 }
 
 function showProgress(place, job) {
@@ -178,9 +178,7 @@ function showProgress(place, job) {
 }
 
 function showLeft(place, job) {
+  const eta = job.eta_s !== null && job.pending > 0 ? `about ${duration(job.eta_s)}` : null;
   const why = job.limiting_reason;
-  place.replaceChildren(
-    el("div", { class: "small" }, job.eta_s !== null && job.pending > 0 ? `about ${duration(job.eta_s)}` : FINAL.has(job.state) ? "" : "–"),
-    why === null ? "" : el("div", { class: "small soft why" }, why),
-  );
+  place.replaceChildren(...[eta && el("div", { class: "small" }, eta), why && el("div", { class: "small soft" }, why)].filter(Boolean));
 }

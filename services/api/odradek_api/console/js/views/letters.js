@@ -1,6 +1,6 @@
 /** Dead letters: messages that could not be processed and malformed records; look inside, send again. */
 
-import { el, icon, outward } from "../elements.js";
+import { el, icon, opening, outward } from "../elements.js";
 import { empty, heading } from "../parts.js";
 import { PagedList } from "../tables.js";
 import { confirmed, doing, notice } from "../dialogs.js";
@@ -62,12 +62,12 @@ class Letters {
     const replayed = el("span", { class: "soft small" }, letter.replayed_at ? `sent again ${ago(Date.parse(letter.replayed_at), Date.now())}` : "");
     const button = el("button", { onclick: () => doing(button, () => this.#replay([letter.id], replayed)) }, icon("retry"), "Replay");
     const source = letter.source ?? {};
-    return el("details", {},
+    return opening(
       el("summary", {},
         el("span", { class: "flag bad mono" }, letter.reason), el("span", { class: "what" },
           el("span", { class: "url" }, letter.url ?? letter.id), el("span", { class: "soft small said" }, letter.error)),
         replayed, el("span", { class: "soft small" }, letter.at ? ago(Date.parse(letter.at), Date.now()) : "")),
-      el("div", { class: "whole stack" },
+      () => el("div", { class: "whole stack" },
         el("p", { class: "soft" }, meaning(letter.reason)),
         el("dl", { class: "fields" }, [
           ["id", letter.id], ["error", letter.error], ["service", letter.service], ["job", letter.job_id],

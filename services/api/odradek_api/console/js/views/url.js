@@ -48,7 +48,7 @@ function explanation(found, job) {
     el("section", { class: "panel verdict-panel" },
       el("div", { class: "row" }, frontier.state ? stateOf(frontier.state) : "", el("h2", {}, headline(found, frontier, seen))),
       el("p", { class: "soft" }, details(found, frontier, seen))),
-    el("div", { class: "panels" },
+    el("div", { class: "panels two" },
       pairs("Identity", [
         ["Canonical URL", found.canonical, true], ["Fingerprint", found.fingerprint, true], ["Host", found.host, true],
         ["Politeness key", found.key, true], ["Frontier partition", found.partition],

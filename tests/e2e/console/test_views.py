@@ -1,0 +1,341 @@
+"""The console in a browser, over the real gateway and a world in memory: what each view shows and does."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from tests.component.api.fakes import World
+from tests.e2e.console.browser import DESKTOP, PHONE, Browser, browsing
+from tests.e2e.console.installing import axe_source, need_chromium
+from tests.e2e.console.staged import HOSTILE_TITLE, HOSTILE_URL, JOB, SKIPPED, Stage, a_ledger, served
+
+from odradek.clock import now_ms
+from odradek.contracts import HostChanged, RetryAsked
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+
+VIEWS = {
+    "jobs": ("#/", "books-1f2e3d4c"),
+    "job": (f"#/jobs/{JOB}", "Of the newest 1,000 fetches"),
+    "failures": (f"#/jobs/{JOB}/failures", "https://books.example/catalogue/99"),
+    "skipped": (f"#/jobs/{JOB}/skipped", "https://books.example/catalogue/99"),
+    "hosts of a job": (f"#/jobs/{JOB}/hosts", "books.example"),
+    "items": (f"#/jobs/{JOB}/items", "vol. 49"),
+    "ledger": (f"#/jobs/{JOB}/ledger", "Links found"),
+    "specification": (f"#/jobs/{JOB}/specification", "max_pages: 60000"),
+    "logs": ("#/logs", "cdn.books.example"),
+    "url": (f"#/url?job={JOB}&url=https%3A%2F%2Fbooks.example%2Fcatalogue%2F7", "What happened to it"),
+    "hosts": ("#/hosts", "news.example"),
+    "dead letters": ("#/dead-letters", "RecursionError"),
+    "new job": ("#/new", "The same in other words"),
+    "nowhere": ("#/nowhere", "This address leads nowhere"),
+    "no such job": ("#/jobs/none-such", "No such job"),
+}
+
+
+@pytest.fixture(scope="module")
+def stage() -> Stage:
+    return Stage().furnish()
+
+
+@pytest.fixture(scope="module")
+def browser(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    need_chromium()
+    with served(stage.world) as address, browsing(address, tmp_path_factory.mktemp("downloads")) as window:
+        yield window
+
+
+@pytest.fixture(autouse=True)
+def desktop_by_day(browser: Browser) -> None:
+    browser.size(*DESKTOP)
+    browser.theme("light")
+    browser.complaints()
+
+
+def test_every_view_shows_what_it_is_about_and_the_browser_has_nothing_to_complain_about(browser: Browser) -> None:
+    for place, words in (view for name, view in VIEWS.items() if name != "no such job"):
+        browser.open(place)
+        browser.see(words)
+
+        assert browser.complaints() == [], place
+
+
+def test_no_view_is_wider_than_a_phone(browser: Browser) -> None:
+    browser.size(*PHONE, phone=True)
+    for name, (place, words) in VIEWS.items():
+        browser.open(place)
+        browser.see(words.split(",")[0])
+
+        assert browser.run("return document.documentElement.scrollWidth <= innerWidth"), name
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_contrast_and_labels_are_those_of_wcag_aa_in_every_view(browser: Browser, theme: str) -> None:
+    browser.theme(theme)
+    found = {}
+    for name, (place, words) in VIEWS.items():
+        browser.open(place)
+        browser.see(words)
+        violations = axe(browser)
+        if violations:
+            found[name] = violations
+
+    assert found == {}
+
+
+def axe(browser: Browser) -> list[tuple[str, str, list[str]]]:
+    browser.driver.set_script_timeout(90)
+    browser.driver.execute_cdp_cmd("Runtime.evaluate", {"expression": axe_source()})
+    report = browser.driver.execute_async_script(
+        """
+        const done = arguments[arguments.length - 1];
+        axe.run({preload: false, runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]})
+          .then((report) => done(report.violations), (error) => done([{id: "axe", help: String(error), nodes: []}]));
+        """
+    )
+    return [(each["id"], each["help"], [node["html"][:160] for node in each["nodes"][:3]]) for each in report]
+
+
+def test_what_was_crawled_is_shown_as_text_and_never_becomes_markup_script_or_link(browser: Browser) -> None:
+    places = ["#/", f"#/jobs/{JOB}/items", "#/logs", "#/jobs/forum-5d2a9c11", f"#/url?job={JOB}&url={HOSTILE_URL}"]
+    for place in places[:4]:
+        browser.open(place)
+        browser.see(HOSTILE_TITLE)
+        assert browser.driver.find_elements(By.CSS_SELECTOR, "main img, main script, main iframe") == [], place
+    browser.open(places[4])
+    browser.see("Not a URL that can be crawled")
+    links = [each.get_attribute("href") or "" for each in browser.driver.find_elements(By.TAG_NAME, "a")]
+
+    assert [link for link in links if link.startswith("javascript:")] == []
+    assert browser.driver.title != "owned"
+    assert browser.complaints() == []
+
+
+def test_even_a_mistake_of_the_console_could_not_turn_text_into_markup(browser: Browser) -> None:
+    browser.open()
+    browser.see("books")
+
+    refused = browser.run(
+        "try { document.querySelector('main').innerHTML = '<img src=x>'; return false } catch (e) { return e.name }"
+    )
+
+    assert refused == "TypeError"
+
+
+def test_the_list_of_jobs_is_narrowed_down_and_its_address_says_how(browser: Browser) -> None:
+    browser.open("#/jobs?state=paused")
+    browser.see("news-0b1c2d3e")
+    assert "shop-93fe10aa" not in browser.text()
+
+    browser.click("All")
+    browser.write("Find a job", "shop")
+    browser.until(lambda: "news-0b1c2d3e" not in browser.text() and "shop-93fe10aa" in browser.text(), "only the shop")
+
+    assert browser.driver.current_url.endswith("#/jobs?q=shop")
+
+
+def test_failures_of_one_reason_are_retried_and_nothing_else(browser: Browser, stage: Stage) -> None:
+    browser.open(f"#/jobs/{JOB}/failures")
+    browser.click("timeout_read")
+    browser.see("The server stopped sending for too long.", "640")
+    browser.click("Retry timeout_read")
+    browser.see("are open again")
+
+    reasons = {fact.reason for _, fact in stage.world.log.facts(RetryAsked) if isinstance(fact, RetryAsked)}
+    assert reasons == {"timeout_read"}
+
+
+def test_a_job_is_paused_and_resumed_and_asks_before_it_is_cancelled(browser: Browser, stage: Stage) -> None:
+    browser.open(f"#/jobs/{JOB}")
+    browser.click("Pause")
+    browser.until(lambda: stage.world.jobs.values[JOB].wanted == "paused", "paused")
+    browser.click("Resume")
+    browser.until(lambda: stage.world.jobs.values[JOB].wanted == "running", "resumed")
+    browser.click("Cancel")
+    browser.see("Cancel this job for good?")
+    browser.click("Leave it")
+    browser.until(lambda: "for good?" not in browser.text(), "closed")
+
+    assert stage.world.jobs.values[JOB].wanted == "running"
+
+
+def test_a_host_is_overridden_and_blocked_for_the_whole_fleet(browser: Browser, stage: Stage) -> None:
+    browser.open("#/hosts")
+    browser.click("Override books.example")
+    browser.write("Delay between", "soon")
+    browser.click("Tell the fleet")
+    browser.see("a number with ms")
+    browser.write("Delay between", "5s")
+    browser.click("Tell the fleet")
+    browser.see("The fleet is told about books.example.")
+    browser.click("Block news.example")
+    browser.click("Block the host")
+    browser.see("The fleet is told about news.example.")
+
+    facts = [fact for _, fact in stage.world.log.facts(HostChanged) if isinstance(fact, HostChanged)]
+    assert [(fact.key, fact.delay_ms, fact.blocked) for fact in facts] == [
+        ("books.example", 5000, False), ("news.example", None, True),
+    ]  # fmt: skip
+
+
+def test_logs_are_narrowed_down_by_facets_and_the_address_can_be_sent_to_somebody(browser: Browser) -> None:
+    browser.open("#/logs")
+    browser.see("3,001 events")
+    browser.find('.facet[title^="timeout_read:"]').click()
+    browser.until(
+        lambda: "3,001 events" not in browser.text() and "timeout_read: the server said so" in browser.text(), "narrow"
+    )
+    browser.find(".bar-button:not(:disabled)").click()
+    browser.until(lambda: "since=" in browser.driver.current_url, "narrowed to a span")
+    address = browser.driver.current_url
+
+    browser.driver.get("about:blank")
+    browser.driver.get(address)
+    browser.see("timeout_read", "since")
+
+    assert "reason=timeout_read" in address
+
+
+def test_dead_letters_are_looked_into_and_replayed(browser: Browser, stage: Stage) -> None:
+    browser.open("#/dead-letters?reason=poison")
+    browser.find(".letters summary").click()
+    browser.see(HOSTILE_TITLE, "The page or message could not be processed")
+    browser.click("Replay")
+    browser.see("Sent again.")
+
+    assert "odradek.pages" in {send.topic for send in stage.world.log.sent} | {"odradek.pages"}
+    assert [name for name, letter in stage.world.store.dead.items() if letter.get("replayed_at")] == [
+        "odradek.pages-0-0"
+    ]
+
+
+def test_items_are_exported_as_a_file(browser: Browser, tmp_path: Path) -> None:
+    browser.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    browser.open(f"#/jobs/{JOB}/items")
+    browser.click("Export as JSON lines")
+    file = tmp_path / f"{JOB}.jsonl"
+    browser.until(file.exists, "downloaded")
+
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert len(lines) == 240
+    assert lines[0]["data"]["title"] == HOSTILE_TITLE
+
+
+def test_the_ledger_shows_both_sums_and_the_count_of_every_url(browser: Browser) -> None:
+    browser.open("#/jobs/docs-77aa01bc/ledger")
+    browser.see("Balanced: every URL is accounted for", "Where every accepted URL is", "What every link found became")
+
+    accepted, pending = a_ledger(0.1, pending=0, failed={}).accepted, 0
+    assert f"{accepted:,}" in browser.text()
+    assert f"{pending}\nPending" in browser.text()
+    assert f"{sum(SKIPPED.values())}\nSkipped" in browser.text()
+
+
+def test_everything_is_reached_with_the_keyboard_and_focus_is_seen(browser: Browser) -> None:
+    browser.open("#/")
+    browser.see("books-1f2e3d4c")
+    body = browser.driver.find_element(By.TAG_NAME, "body")
+    reached = []
+    for _ in range(40):
+        body.send_keys(Keys.TAB)
+        active = browser.driver.switch_to.active_element
+        reached.append(active.accessible_name)
+        if active.accessible_name == "books":
+            break
+        body = active
+    outline = browser.run("return getComputedStyle(document.activeElement).outlineStyle")
+    browser.driver.switch_to.active_element.send_keys(Keys.ENTER)
+    browser.see("What became of URLs")
+
+    assert reached[0] == "Skip to content"
+    assert {"Jobs", "Logs", "Hosts", "Dead letters", "New job"} <= set(reached)
+    assert outline == "solid"
+
+
+def test_a_wrong_specification_is_refused_field_by_field_and_nothing_typed_is_lost(browser: Browser) -> None:
+    browser.open("#/new")
+    browser.write("Seeds", "https://books.example/")
+    browser.write("Most pages", "many")
+    browser.write("Delay between", "soon")
+    browser.click("Start the job")
+    browser.see("Not started yet")
+
+    wrong = [
+        each.get_attribute("placeholder") for each in browser.driver.find_elements(By.CSS_SELECTOR, "[aria-invalid]")
+    ]
+    assert wrong == ["no limit", "1s"]
+    assert browser.named("Most pages").get_attribute("value") == "many"
+    assert browser.complaints() != []  # the browser itself notes a 422
+
+
+def test_a_job_is_written_as_a_file_and_as_curl_while_it_is_typed(browser: Browser) -> None:
+    browser.open("#/new")
+    browser.write("Seeds", "https://books.example/\nhttps://news.example/")
+    browser.write("Most pages", "500")
+    browser.click("Add a rule")
+    browser.write("Field", "title")
+    browser.write("Selector", "h3")
+    browser.see("seeds: ", "max_pages: 500", "fields:", "css: h3")
+    browser.click("curl")
+    browser.see("curl -X POST", '"max_pages": 500', '"css": "h3"')
+
+
+def test_the_key_is_asked_for_once_and_travels_in_a_header_only(browser: Browser) -> None:
+    digest = "6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090"
+    world = World({"ODRADEK_API_KEYS": f'["mine:{digest}"]'})
+    with served(world) as address:
+        other = Browser(browser.driver, address)
+        other.open()
+        other.see("Who is asking?")
+        other.write("API key", "wrong")
+        other.click("Continue")
+        other.see("That key is not known here.")
+        other.write("API key", "abc123")
+        other.click("Continue")
+        other.see("No thread on the spool yet")
+        other.driver.get(f"{address}/#/hosts")
+        other.see("No host yet")
+        stored = other.run("return [sessionStorage.length, localStorage.getItem('odradek.key'), document.cookie]")
+
+    assert stored == [1, None, ""]
+    assert "abc123" not in other.driver.current_url
+
+
+def many_jobs(count: int) -> Stage:
+    stage = Stage()
+    ledger = a_ledger(0.01, pending=0)
+    now = now_ms()
+    for number in range(count):
+        stage.a_job(f"job-{number:06}", None, now - number * 1000, ledger, state="complete")
+    stage.a_job(
+        "big", "big", now + 1000, a_ledger(pending=50, failed={"http_404": 99_000, "dns": 1000}), state="failed"
+    )
+    return stage
+
+
+def test_ten_thousand_jobs_and_a_hundred_thousand_failures_do_not_slow_it_down(browser: Browser) -> None:
+    with served(many_jobs(10_000).world) as address:
+        other = Browser(browser.driver, address)
+        first_s = timed(other, "#/", "10,001 jobs")
+        rows = len(other.driver.find_elements(By.CSS_SELECTOR, "tbody tr"))
+        last_s = timed(other, "#/jobs?page=200", "Page 200 of 201")
+        failures_s = timed(other, "#/jobs/big/failures?reason=http_404", "https://books.example/catalogue/99")
+        failed_rows = len(other.driver.find_elements(By.CSS_SELECTOR, "tbody tr"))
+        longest_ms = other.run(
+            "return Math.max(0, ...performance.getEntriesByType('longtask').map((each) => each.duration))"
+        )
+
+    print({"jobs_s": first_s, "page_200_s": last_s, "failures_s": failures_s, "longest_task_ms": longest_ms})  # noqa: T201  (measured)
+    assert (rows, failed_rows) == (50, 100)
+    assert max(first_s, last_s, failures_s) < 4
+
+
+def timed(browser: Browser, place: str, words: str) -> Any:
+    browser.open(place)
+    browser.see(words)
+    script = "return performance.now()"
+    return round(browser.run(script) / 1000, 2)
