@@ -20,7 +20,7 @@ from odradek.stores import connect_documents, connect_search
 from odradek.topics import FRONTIER, HOSTS, JOBS, PROGRESS, WEBHOOKS
 from odradek_api.app import create_app
 from odradek_api.asking import Asker
-from odradek_api.core.standing import parse_progress, state_of
+from odradek_api.core.standing import parse_progress, state_of, supersedes
 from odradek_api.gateway import Gateway
 from odradek_api.hosts import Hosts
 from odradek_api.inquiring import Inquiry
@@ -55,7 +55,7 @@ class _Service:
         self._settings = settings
         self._producer = StageProducer(settings)
         self._jobs: View[JobRecord] = View(settings, JOBS, lambda _, value: decode(JobRecord, value))
-        self._progress: View[Progress | Reached] = View(settings, PROGRESS, parse_progress)
+        self._progress: View[Progress | Reached] = View(settings, PROGRESS, parse_progress, supersedes)
         self._hosts: View[HostReport] = View(settings, HOSTS, lambda _, value: decode(HostReport, value))
         self._log = TracedLog(self._producer)
         self._asker = Asker(settings, self._log)

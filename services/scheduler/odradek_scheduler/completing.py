@@ -24,6 +24,8 @@ from odradek_scheduler.settings import COMPLETION_EVERY_S
 
 log = structlog.get_logger()
 
+CHANGES_AT_ONCE: Final = 2_000
+"""At the start the topics bring all that ever was; other things go on in between."""
 RECOUNT_GRACE_MS: Final = 30_000
 """So long an announcement waits for the partitions' recounts."""
 
@@ -39,6 +41,8 @@ class _Job:
     reached: Reached | None = None
     """Found, and held back until the recounts are in."""
     since_ms: int = 0
+    ended: Reached | None = None
+    """The newest announcement that was read."""
 
 
 class Completing:
@@ -79,13 +83,18 @@ class Completing:
                 view.stop()
 
     def settled(self) -> None:
-        """Partitions have changed hands: look at every job again."""
+        """Partitions have changed hands: look at every job again, and tell them which have ended."""
+        for job in self._jobs.values():
+            if job.ended is not None:
+                self._ownership.ended(job.ended)
         self._open.update(self._jobs)
         self._changed.set()
 
     async def _look(self) -> None:
         while self._changes:
-            self._take(*self._changes.popleft())
+            for _ in range(min(len(self._changes), CHANGES_AT_ONCE)):
+                self._take(*self._changes.popleft())
+            await asyncio.sleep(0)
         if not all(view.ready for view in self._views):
             return
         self._open = {job for job in self._open if self._is_ours(job)}
@@ -158,6 +167,8 @@ class Completing:
             job.reports[value.partition] = value
         else:
             job.completion.already_reached(value)
+            job.ended = value
+            self._ownership.ended(value)
 
     def _is_ours(self, job: str) -> bool:
         return job in self._jobs and self._ownership.get(partition_of(job, self._partitions)) is not None

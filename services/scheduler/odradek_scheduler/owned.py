@@ -7,7 +7,7 @@ import msgspec
 import structlog
 
 from odradek.clock import now_ms
-from odradek.contracts import Batch, decode
+from odradek.contracts import Batch, Reached, decode
 from odradek.kafka.deadletter import dead_letter
 from odradek.kafka.gaps import gap_event
 from odradek.kafka.records import Poison, Record
@@ -71,6 +71,11 @@ class Ownership:
         new = [self._load(number) for number in sorted(assigned - self._owned.keys())]
         self.steady = True
         return new
+
+    def ended(self, reached: Reached) -> None:
+        """A job's end was announced."""
+        for owned in self._owned.values():
+            owned.core.ended(reached.job, reached.epoch, reached.run)
 
     def fold(self, record: Record) -> None:
         """Fold one batch of the log; one that cannot be read is a dead letter and changes nothing (rule M).

@@ -25,13 +25,20 @@ class View(Generic[M]):
     """The newest value of every key of a compacted topic, kept up to date until `stop`.
 
     `parse` turns key and value into what the view holds; a record it refuses with ValueError (as msgspec's
-    errors are) is logged and left out.
+    errors are) is logged and left out. `supersedes(new, held)` False: the new value is an older one that came late.
     """
 
-    def __init__(self, settings: Settings, topic: str, parse: Callable[[str, bytes], M]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        topic: str,
+        parse: Callable[[str, bytes], M],
+        supersedes: Callable[[M, M], bool] = lambda _new, _held: True,
+    ) -> None:
         self._settings = settings
         self._topic = settings.topic(topic)
         self._parse = parse
+        self._supersedes = supersedes
         self._values: dict[str, M] = {}
         self._lock = Lock()
         self._listeners: list[Callable[[str, M | None], None]] = []
@@ -123,8 +130,11 @@ class View(Generic[M]):
                 log.warning("view_refused", topic=self._topic, offset=message.offset(), error=str(error))
                 return
         with self._lock:
+            held = self._values.get(key)
             if value is None:
                 self._values.pop(key, None)
+            elif held is not None and not self._supersedes(value, held):
+                return
             else:
                 self._values[key] = value
         for listener in self._listeners:

@@ -1,7 +1,9 @@
 """Where a job stands is the sum of what its partitions say, and nothing else."""
 
+from msgspec.structs import replace
+
 from odradek.contracts import Counters, JobRecord, Progress, Reached, Recount
-from odradek_api.core.standing import Standing, audit, balanced, state_of, total
+from odradek_api.core.standing import Standing, audit, balanced, state_of, supersedes, total
 
 
 def a_record(**changes: object) -> JobRecord:
@@ -89,3 +91,11 @@ def test_the_audit_has_the_shape_that_outsiders_rely_on() -> None:
                     "failed": 0},
         "reasons": {"skipped": {}, "failed": {}, "refused": {}},
     }  # fmt: skip
+
+
+def test_what_a_former_owner_says_late_does_not_supersede_what_is_known() -> None:
+    older, newer = a_report(pending=5), replace(a_report(pending=3), offset=10)
+    first, second = (Reached(job="j", state="complete", epoch=epoch) for epoch in (1, 2))
+
+    assert [supersedes(newer, older), supersedes(older, newer), supersedes(older, older)] == [True, False, True]
+    assert [supersedes(second, first), supersedes(first, second)] == [True, False]

@@ -126,7 +126,7 @@ def test_when_the_parsers_are_behind_nothing_is_sent() -> None:
     crawl.answer(second)
     assert crawl.sends() == []
     (report,) = crawl.core.progress(NOW_MS)
-    assert report.limiting == "The parsers are behind: 2 pages are fetched and not parsed."
+    assert report.limiting == "The parsers are behind: 2 pages or more are fetched and not parsed."
     crawl.end(first)
     assert crawl.sends() == ["c"]
 

@@ -45,6 +45,42 @@ def test_a_quiet_job_is_reported_less_often_but_in_the_end_at_the_last_position(
     assert report.offset == crawl.offset
 
 
+def test_of_a_job_whose_end_was_announced_only_what_happens_to_it_is_told() -> None:
+    crawl = a_crawl("x")
+    crawl.finish(*crawl.dispatch())
+    crawl.core.progress(NOW_MS)
+    crawl.core.ended("j", 1, 1)
+    crawl.core.progress(NOW_MS)
+    crawl.fold(a_link("other", job="k"))
+    assert {report.job for report in crawl.core.progress(NOW_MS + 60_000)} == set()
+    crawl.fold(a_job(version=2, epoch=2), a_link("y"))
+    assert [report.counters.pending for report in crawl.core.progress(NOW_MS + 60_001)] == [1]
+    crawl.fold(a_link("another", job="k"))
+    assert [report.job for report in crawl.core.progress(NOW_MS + 60_002)] == ["j"]
+
+
+def test_after_a_take_over_jobs_with_something_pending_are_told_first_and_others_little_by_little() -> None:
+    crawl = Crawl()
+    for number in range(350):
+        crawl.fold(a_job(f"idle-{number}"))
+    crawl.fold(a_job("busy"), a_link("x", job="busy"))
+    crawl.restart()
+    for number in range(60):
+        crawl.core.ended(f"idle-{number}", 1, 1)
+    told = [[report.job for report in crawl.core.progress(NOW_MS + ms)] for ms in range(5)]
+    assert [len(jobs) for jobs in told] == [101, 100, 90, 0, 0]
+    assert told[0][0] == "busy"
+
+
+def test_a_host_with_nothing_pending_is_reported_with_the_pace_of_the_job_that_was_there() -> None:
+    crawl = a_crawl("x", politeness={"delay": 5.0, "concurrency_per_host": 3})
+    (request,) = crawl.dispatch()
+    crawl.finish(request)
+    crawl.after(s=6).dispatch()
+    (report,) = crawl.core.host_reports(crawl.now_ms)
+    assert (report.delay_ms, report.concurrency) == (5000, 3)
+
+
 def test_it_says_what_holds_it_back() -> None:
     crawl = a_crawl("x", "y", politeness={"delay": 5.0, "concurrency_per_host": 1})
     (request,) = crawl.dispatch()

@@ -137,6 +137,15 @@ def parse_progress(key: str, value: bytes) -> Progress | Reached:
     return msgspec.json.decode(value, type=Progress if ":" in key else Reached)
 
 
+def supersedes(new: Progress | Reached, held: Progress | Reached) -> bool:
+    """False for what a former owner says late: a report of an older offset, an end of an older epoch."""
+    if isinstance(new, Progress) and isinstance(held, Progress):
+        return new.offset >= held.offset
+    if isinstance(new, Reached) and isinstance(held, Reached):
+        return (new.epoch, new.run) >= (held.epoch, held.run)
+    return True
+
+
 def reports_of(job: str, progress: Callable[[str], Progress | Reached | None], partitions: int) -> tuple[Progress, ...]:
     """The newest report of every partition that has one."""
     found = (progress(f"{job}:{partition}") for partition in range(partitions))

@@ -1,5 +1,6 @@
 """When a host can be served next: a heap of hosts by time, and the turn of those that are free now (rule I)."""
 
+from collections.abc import Iterable
 from heapq import heappop, heappush
 from itertools import islice
 from typing import Final, NamedTuple
@@ -147,18 +148,17 @@ class Agenda:
                 best, rank = queue, mine
         return best
 
-    def pace(self, host: HostQueue, crawl_delay_ms: int = 0) -> HostPace:
+    def pace(self, host: HostQueue, crawl_delay_ms: int = 0, others: Iterable[Terms] = ()) -> HostPace:
         """The longest delay and the least concurrency of all jobs there; a person's word goes before them.
 
-        `crawl_delay_ms`: what robots.txt asks for beyond what the host knows.
+        `crawl_delay_ms`: what robots.txt asks for beyond what the host knows. `others`: jobs that count where none has
+        anything pending, for what would apply.
         """
         delay_ms, concurrency = 0, 0
         crawl_delay_ms = max(crawl_delay_ms, host.crawl_delay_ms)
         record = self._memory.cache.host(host.key)
-        for queue in host.queues.values():
-            terms = self._memory.terms(queue.job)
-            if not terms.active:
-                continue
+        there = [terms for queue in host.queues.values() if (terms := self._memory.terms(queue.job)).active]
+        for terms in there or others:
             mine = terms.delay_ms
             if crawl_delay_ms or terms.latency_factor:
                 asked_ms = crawl_delay_ms if terms.respect_robots else 0

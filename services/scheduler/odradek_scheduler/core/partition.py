@@ -86,6 +86,7 @@ class Partition:
     def load(self) -> None:
         """Read jobs and budgets from the recovered tables. The index of pages is built by `release`."""
         self._cache.load()
+        self._reports.load()
 
     def resume_at(self, position: int) -> None:
         """The offset where the fold goes on: the group's committed offset."""
@@ -147,7 +148,7 @@ class Partition:
         fold.apply(batch)
         self._position = offset + 1
         effects = fold.effects
-        self._reports.hosts_changed.update(dict.fromkeys(effects.hosts))
+        self._reports.folded(effects)
         self.told += effects.told
         if not self._learns:
             return fold.writes()
@@ -203,7 +204,7 @@ class Partition:
         elif not self._released:
             limiting = "It waits for the requests of the partition's former owner."
         elif self._memory.unparsed >= self._limits.unparsed:
-            limiting = f"The parsers are behind: {self._memory.unparsed} pages are fetched and not parsed."
+            limiting = f"The parsers are behind: {self._limits.unparsed} pages or more are fetched and not parsed."
         memory = self._memory if self._released else None
         return self._reports.progress(self._position, now_ms, memory, limiting)
 
@@ -218,7 +219,8 @@ class Partition:
         recounting = Recounting(self._tables, self._cache.ledger(run), run, self._position)
 
         def count(now_ms: int) -> Recount:
-            counted = self._reports.recounts[run] = recounting.run(now_ms)
+            counted = recounting.run(now_ms)
+            self._reports.counted(run, counted)
             return counted
 
         return count
@@ -227,6 +229,10 @@ class Partition:
         """The same at once."""
         count = self.recounting(job)
         return None if count is None else count(now_ms)
+
+    def ended(self, job: str, epoch: int, run: int) -> None:
+        """A job's end was announced."""
+        self._reports.ended(job, epoch, run)
 
     def host_reports(self, now_ms: int) -> tuple[HostReport, ...]:
         """Hosts whose report has changed since the last call."""

@@ -6,20 +6,25 @@ from typing import Final
 from msgspec.structs import replace
 
 from odradek.contracts import HostReport, Progress, Recount
+from odradek_scheduler.core.attention import Attention
 from odradek_scheduler.core.cache import Cache
+from odradek_scheduler.core.effects import Effects
 from odradek_scheduler.core.hosts import Agenda
 from odradek_scheduler.core.ledger import counters
 from odradek_scheduler.core.memory import Memory
 from odradek_scheduler.core.queues import HostQueue
 from odradek_scheduler.core.sitemaps import sitemap_run, standing_of
-from odradek_scheduler.core.state import Job, Robots, host_key, run_id, unpack
+from odradek_scheduler.core.state import Job, Ledger, Robots, host_key, run_id, split_run_id, unpack
 from odradek_scheduler.core.tables import Tables
 
 RECOVERING: Final = "It replays its log."
-_QUIET_PART: Final = 4
-"""A job unchanged for some time is reported again, its position having moved on, after a quarter of that time."""
+_QUIET_PART: Final = 3
+"""A job unchanged for some time is reported again, its position having moved on, after a third of that time."""
+_ACTIVE_MS: Final = 10_000
+_QUIET_LOOK_MS: Final = 1_000
 _QUIET_MOST_MS: Final = 30_000
 _HOSTS_LOOKED_AT: Final = 500
+_HOSTS_A_CALL: Final = 500
 
 
 class Reports:
@@ -29,49 +34,118 @@ class Reports:
         self._partition, self._cache, self._tables = partition, cache, tables
         self._told: dict[str, tuple[object, int, int, int]] = {}
         """By job: what was told, at which position, when, and since when it has been the same."""
-        self.recounts: dict[str, Recount] = {}
-        self.hosts_changed: dict[str, None] = {}
+        self._recounts: dict[str, Recount] = {}
+        self.hosts_changed: dict[str, str | None] = {}
+        """With each, a run that has fetched from it."""
+        self._ends: dict[str, tuple[int, int]] = {}
+        """Epoch and run in which a job's end was announced."""
+        self._attention = Attention(self._rests)
+        self._limiting: str | None = None
+        self._flew: tuple[str, ...] = ()
+
+    def load(self) -> None:
+        """All jobs are to be looked at, those with something pending first."""
+        self._attention.begin(self._cache.jobs, lambda job: self._ledger(job).pending > 0)
+
+    def folded(self, effects: Effects) -> None:
+        """A batch has changed these jobs and hosts."""
+        for job in effects.jobs:
+            self._attention.call(job)
+        for run in effects.runs:
+            self._attention.call(split_run_id(run)[0])
+        for key in effects.hosts:
+            self.hosts_changed.setdefault(key, None)
+        for run, _, _, key, _ in effects.fetched:
+            self.hosts_changed[key] = run
+
+    def counted(self, run: str, recount: Recount) -> None:
+        """A run was counted afresh."""
+        self._recounts[run] = recount
+        self._attention.call(split_run_id(run)[0])
+
+    def ended(self, job: str, epoch: int, run: int) -> None:
+        """A job's end was announced: until a newer epoch or run, nobody waits for its position."""
+        self._ends[job] = (epoch, run)
 
     def progress(self, position: int, now_ms: int, memory: Memory | None, limiting: str | None) -> tuple[Progress, ...]:
         """Reports on jobs that have changed or whose position has moved on; `memory` None: nothing is dispatched."""
         flying = {} if memory is None else memory.out
+        self._call(flying, limiting)
         found = []
-        for job, record in self._cache.jobs.items():
-            run = run_id(job, record.run)
-            ledger = self._cache.ledger(run)
-            recount = self.recounts.get(run)
-            mapped, out = self._cache.ledger(sitemap_run(run)), flying.get(run, 0)
-            state = (run, ledger.offset, mapped.offset, record.version, record.epoch, out, limiting, recount)
-            if record.version < 0 or not self._is_news(job, state, position, now_ms):
-                continue
-            report = Progress(
-                job=job, partition=self._partition, offset=position, epoch=record.epoch, counters=counters(ledger),
-                run=record.run, version=record.version, in_flight=out, recount=recount,
-                closed=ledger.closed_by, recovering=limiting == RECOVERING, limiting=limiting,
-                sitemaps=standing_of(mapped), at_ms=now_ms,
-            )  # fmt: skip
-            found.append(report if memory is None else _with_hosts(report, record, memory))
+        for job in self._attention.take(now_ms):
+            report = self._report(job, (position, now_ms), flying, limiting)
+            if report is not None:
+                found.append(report if memory is None else _with_hosts(report, self._cache.job(job), memory))
+            if job in self._told:
+                self._attention.later(job, self._next_look_ms(job, now_ms))
         return tuple(found)
 
+    def _call(self, flying: dict[str, int], limiting: str | None) -> None:
+        """Jobs that something happened to without a fact: requests left or were given up, or all are held back."""
+        for run in (*self._flew, *flying):
+            self._attention.call(split_run_id(run)[0])
+        self._flew = tuple(flying)
+        if limiting != self._limiting:
+            self._limiting = limiting
+            for job in self._told:
+                if not self._rests(job):
+                    self._attention.call(job)
+
+    def _report(self, job: str, at: tuple[int, int], flying: dict[str, int], limiting: str | None) -> Progress | None:
+        """One job's report, if there is news; `at`: position, and time."""
+        position, now_ms = at
+        record = self._cache.job(job)
+        run = run_id(job, record.run)
+        ledger, mapped = self._cache.ledger(run), self._cache.ledger(sitemap_run(run))
+        recount, out = self._recounts.get(run), flying.get(run, 0)
+        state = (run, ledger.offset, mapped.offset, record.version, record.epoch, out, limiting, recount)
+        if record.version < 0 or not self._is_news(job, state, position, now_ms):
+            return None
+        return Progress(
+            job=job, partition=self._partition, offset=position, epoch=record.epoch, counters=counters(ledger),
+            run=record.run, version=record.version, in_flight=out, recount=recount,
+            closed=ledger.closed_by, recovering=limiting == RECOVERING, limiting=limiting,
+            sitemaps=standing_of(mapped), at_ms=now_ms,
+        )  # fmt: skip
+
+    def _ledger(self, job: str) -> Ledger:
+        return self._cache.ledger(run_id(job, self._cache.job(job).run))
+
+    def _rests(self, job: str) -> bool:
+        end, record = self._ends.get(job), self._cache.job(job)
+        return end is not None and record.epoch <= end[0] and record.run <= end[1]
+
     def _is_news(self, job: str, state: object, position: int, now_ms: int) -> bool:
-        told, at, told_ms, since_ms = self._told.get(job, (None, -1, 0, now_ms))
+        told, at, _, since_ms = self._told.get(job, (None, -1, 0, now_ms))
         if told != state:
             since_ms = now_ms
-        elif at == position or now_ms - told_ms < min(_QUIET_MOST_MS, (now_ms - since_ms) // _QUIET_PART):
+        elif at == position or now_ms < self._again_ms(job):
             return False
         self._told[job] = (state, position, now_ms, since_ms)
         return True
 
-    def hosts(self, now_ms: int, memory: Memory, agenda: Agenda) -> tuple[HostReport, ...]:
-        """Hosts that something was learned of since the last call."""
-        changed, self.hosts_changed = self.hosts_changed, {}
-        return tuple(self.host(key, now_ms, memory, agenda) for key in changed)
+    def _again_ms(self, job: str) -> int:
+        """When a job that stays as it is may be reported again, its position having moved on."""
+        _, _, told_ms, since_ms = self._told[job]
+        return told_ms + min(_QUIET_MOST_MS, (told_ms - since_ms) // _QUIET_PART)
 
-    def host(self, key: str, now_ms: int, memory: Memory, agenda: Agenda) -> HostReport:
-        """What is known of one host."""
+    def _next_look_ms(self, job: str, now_ms: int) -> int:
+        """A job that was active of late is looked at each time, a quiet one every second."""
+        since_ms = self._told[job][3]
+        return max(self._again_ms(job), now_ms + (_QUIET_LOOK_MS if now_ms > since_ms + _ACTIVE_MS else 0))
+
+    def hosts(self, now_ms: int, memory: Memory, agenda: Agenda) -> tuple[HostReport, ...]:
+        """Hosts that something was learned of since the last call, a bounded number of them."""
+        changed = list(islice(self.hosts_changed.items(), _HOSTS_A_CALL))
+        for key, _ in changed:
+            del self.hosts_changed[key]
+        return tuple(self._host(key, run, now_ms, memory, agenda) for key, run in changed)
+
+    def _host(self, key: str, run: str | None, now_ms: int, memory: Memory, agenda: Agenda) -> HostReport:
+        """What is known of one host; with nothing pending there, the pace of the run that has fetched from it."""
         record = self._cache.host(key)
         queue = memory.hosts.get(key) or HostQueue(key)
-        pace = agenda.pace(queue)
+        pace = agenda.pace(queue, others=() if run is None else (memory.terms(split_run_id(run)[0]),))
         prefix = host_key(key) + b"\0"
         robots = {
             name[len(prefix) :].decode(): robots_state(unpack(Robots, value))
