@@ -5,6 +5,7 @@ from typing import Any, Protocol, TypeVar
 
 from odradek.contracts import Question
 from odradek.kafka.records import Send, ToFrontier
+from odradek.stores import ItemFilter
 
 M_co = TypeVar("M_co", covariant=True)
 Document = dict[str, Any]
@@ -53,16 +54,12 @@ class Drained(Protocol):
 class Results(Protocol):
     """The stores for reading. Blocking: called in threads. A store that is away is a Problem 503."""
 
-    def items_after(self, job: str, after: str | None, limit: int, kind: str | None = None) -> list[Document]:
+    def items_after(self, job: str, after: str | None, limit: int, wanted: ItemFilter = ...) -> list[Document]:
         """Items in the order of their ids, after `after`."""
         ...
 
-    def export(self, job: str) -> Iterator[Document]:
-        """Every item, as users get them."""
-        ...
-
-    def export_lines(self, job: str) -> Iterator[bytes]:
-        """Every item as JSON lines."""
+    def export_lines(self, job: str, wanted: ItemFilter = ...) -> Iterator[bytes]:
+        """Items as JSON lines in the order of their ids, read as they are taken."""
         ...
 
     def forget_job(self, job: str) -> int:

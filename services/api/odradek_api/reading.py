@@ -4,16 +4,20 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from bson.datetime_ms import DatetimeMS
+from pymongo.collection import Collection
 from pymongo.database import Database
 from pymongo.errors import PyMongoError
 
+from odradek.contracts import JobRecord
 from odradek.errors import InfrastructureAway
 from odradek.stores import (
+    ALL_ITEMS,
     DEAD_LETTERS,
-    ITEMS,
     Document,
+    ItemFilter,
     SearchEngine,
     SearchRefused,
+    collection_of,
     exported_json,
     exported_line,
     items_match,
@@ -22,6 +26,7 @@ from odradek.stores import (
 )
 from odradek_api.core.problems import Problem
 from odradek_api.core.queries import events_body, facets_body, facets_of
+from odradek_api.ports import Newest
 
 AWAY = "Store is away"
 EXPORT_BATCH = 1000
@@ -33,24 +38,25 @@ T = TypeVar("T")
 class Reader:
     """Queries of the gateway; a store that does not answer is a Problem 503. Blocking: called in threads."""
 
-    def __init__(self, documents: Database[Document], search: SearchEngine) -> None:
-        self._documents, self._search = documents, search
+    def __init__(self, documents: Database[Document], search: SearchEngine, jobs: Newest[JobRecord]) -> None:
+        self._documents, self._search, self._jobs = documents, search, jobs
 
-    def items_after(self, job: str, after: str | None, limit: int, kind: str | None = None) -> list[Document]:
-        """Items of a job (of one type) in the order of their ids, after `after`."""
-        return [exported_line(document) for document in self._page(job, after, limit, kind)]
+    def items_after(self, job: str, after: str | None, limit: int, wanted: ItemFilter = ALL_ITEMS) -> list[Document]:
+        """Items of a job in the order of their ids, after `after`."""
+        match, items = items_match(job, wanted, after=after), self._items(job)
+        return [exported_line(each) for each in _asked(lambda: list(items.find(match).sort("_id", 1).limit(limit)))]
 
-    def export(self, job: str) -> Iterator[Document]:
-        """Every item of a job, in batches that survive a long download."""
-        return map(exported_line, self._all(job))
-
-    def export_lines(self, job: str) -> Iterator[bytes]:
-        """Every item of a job as JSON lines."""
-        return (exported_json(document) + b"\n" for document in self._all(job))
+    def export_lines(self, job: str, wanted: ItemFilter = ALL_ITEMS) -> Iterator[bytes]:
+        """Items of a job as JSON lines in the order of their ids, read in batches as they are taken."""
+        match, items = items_match(job, wanted), self._items(job)
+        found = _asked(lambda: items.find(match).sort("_id", 1).batch_size(EXPORT_BATCH))
+        while (document := _asked(lambda: next(found, None))) is not None:
+            yield exported_json(document) + b"\n"
 
     def forget_job(self, job: str) -> int:
         """Delete a job's items and dead letters; returns the number of items."""
-        deleted = _asked(lambda: self._documents[ITEMS].delete_many(job_range(job)).deleted_count)
+        items = self._items(job)
+        deleted = _asked(lambda: items.delete_many(job_range(job)).deleted_count)
         _asked(lambda: self._documents[DEAD_LETTERS].delete_many({"job_id": job}))
         return deleted
 
@@ -84,15 +90,9 @@ class Reader:
         self._documents.client.close()
         self._search.close()
 
-    def _page(self, job: str, after: str | None, limit: int, kind: str | None = None) -> list[Document]:
-        match = items_match(job, kind=kind, after=after)
-        return _asked(lambda: list(self._documents[ITEMS].find(match).sort("_id", 1).limit(limit)))
-
-    def _all(self, job: str) -> Iterator[Document]:
-        """One cursor without an order: a store may pay for the whole job with every page it has to sort."""
-        found = _asked(lambda: self._documents[ITEMS].find(job_range(job)).batch_size(EXPORT_BATCH))
-        while (document := _asked(lambda: next(found, None))) is not None:
-            yield document
+    def _items(self, job: str) -> Collection[Document]:
+        record = self._jobs.get(job)
+        return self._documents[collection_of({} if record is None else record.spec)]
 
     def _searched(self, body: Document) -> Any:
         try:

@@ -59,7 +59,7 @@ class _Service:
         self._hosts: View[HostReport] = View(settings, HOSTS, lambda _, value: decode(HostReport, value))
         self._log = TracedLog(self._producer)
         self._asker = Asker(settings, self._log)
-        self._reader = Reader(connect_documents(settings), connect_search(settings))
+        self._reader = Reader(connect_documents(settings), connect_search(settings), self._jobs)
         self._ends = Ends(settings)
         self._gateway = Gateway(settings, self._log, self._jobs, self._progress)
         self._deliveries = Deliveries()

@@ -1,10 +1,13 @@
 """`odradek logs`, `items`, `explain`, `hosts` and `dead-letters`: the other routes of the gateway from a shell."""
 
+import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from odradek.cli.tables import LOCAL, Api, AsJson, page, rest, show, wants_json
+from odradek.cli.writing import check_output, write_items
 from odradek.errors import UserError
 
 letters_app = typer.Typer(help="Messages that could not be processed.", no_args_is_help=True)
@@ -56,11 +59,26 @@ def _event_row(event: dict[str, Any]) -> dict[str, Any]:
     return {"at": event["@timestamp"], "action": event["event"]["action"], "url": url, "said": event.get("message")}
 
 
-def items(job: str, api: Api = LOCAL) -> None:
-    """Every item of a job as JSON lines."""
-    with rest(api) as gateway, gateway.lines(f"/v1/jobs/{job}/export") as lines:
-        for line in lines:
-            print(line)  # noqa: T201  (the command's output)
+def items(
+    job: str,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Into a .jsonl, .csv or .parquet file.")] = None,
+    type: Annotated[str | None, typer.Option(help="Only items of this type.")] = None,  # noqa: A002  (the name users type)
+    run: Annotated[int | None, typer.Option(min=1, help="Only items that this run saw last.")] = None,
+    change: Annotated[str | None, typer.Option(help="new, changed or unchanged: what that run made of them.")] = None,
+    since: Annotated[str | None, typer.Option(help="Last seen since: ISO 8601, or 15m for 15 minutes ago.")] = None,
+    api: Api = LOCAL,
+) -> None:
+    """Items of a job in the order of their ids: JSON lines on standard output, or a file; also while the job runs."""
+    given = {"type": type, "run": run, "change": change, "since": since}
+    filters = {name: value for name, value in given.items() if value is not None}
+    if output is not None:
+        check_output(output)
+    with rest(api) as gateway, gateway.lines(f"/v1/jobs/{job}/export", **filters) as lines:
+        if output is None:
+            for line in lines:
+                print(line)  # noqa: T201  (the command's output)
+        else:
+            print(f"{write_items(output, lines)} items in {output}", file=sys.stderr)  # noqa: T201  (the command's word)
 
 
 def explain(job: str, url: str, api: Api = LOCAL, as_json: AsJson = False) -> None:  # noqa: FBT002

@@ -17,8 +17,10 @@ from odradek.stores.events import (
     search_path,
 )
 from odradek.stores.items import (
+    ALL_ITEMS,
     ITEMS,
     Document,
+    ItemFilter,
     collection_of,
     exported_json,
     exported_line,
@@ -30,6 +32,7 @@ from odradek.stores.items import (
 from odradek.stores.search import SearchEngine, SearchRefused, connect_search
 
 __all__ = [
+    "ALL_ITEMS",
     "DEAD_LETTERS",
     "EVENT_MAPPINGS",
     "ITEMS",
@@ -37,6 +40,7 @@ __all__ = [
     "LOGS_DATA_STREAM",
     "TEMPLATE",
     "Document",
+    "ItemFilter",
     "SearchEngine",
     "SearchRefused",
     "bulk_path",

@@ -8,6 +8,7 @@ names of the fields that differed when it last changed, `reparse` the number of 
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -57,14 +58,34 @@ def job_range(job: str) -> Document:
     return {"_id": {"$gte": f"{job}:", "$lt": f"{job};"}}
 
 
-def items_match(
-    job: str, *, kind: str | None = None, after: str | None = None, run: int | None = None, change: str | None = None
-) -> Document:
-    """A filter for items of a job: of one type, after an `_id` (page through by sorting on `_id`), of one run."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemFilter:
+    """Which items of a job are meant; None: whichever."""
+
+    type: str | None = None
+    run: int | None = None
+    """In which they were seen last."""
+    change: str | None = None
+    """What that run made of them: new, changed or unchanged."""
+    since_ms: int | None = None
+    """Last seen at this instant or later, in milliseconds since 1970."""
+
+
+ALL_ITEMS = ItemFilter()
+
+
+def items_match(job: str, wanted_items: ItemFilter = ALL_ITEMS, *, after: str | None = None) -> Document:
+    """A filter for items of a job, after an `_id`: page through by sorting on `_id`."""
     found = job_range(job)
     if after is not None:
         found["_id"] = {"$gt": after, "$lt": f"{job};"}
-    wanted = {"type": kind, "run": run, "change": change}
+    since = wanted_items.since_ms
+    wanted = {
+        "type": wanted_items.type,
+        "run": wanted_items.run,
+        "change": wanted_items.change,
+        "last_seen": None if since is None else {"$gte": DatetimeMS(since)},
+    }
     return found | {name: value for name, value in wanted.items() if value is not None}
 
 

@@ -14,7 +14,7 @@ from odradek.errors import InfrastructureAway
 from odradek.kafka.packing import pack
 from odradek.kafka.records import Send, ToFrontier
 from odradek.settings import Settings
-from odradek.stores import Document
+from odradek.stores import ALL_ITEMS, Document, ItemFilter
 from odradek.topics import FRONTIER, JOBS
 from odradek_api.app import create_app
 from odradek_api.core.problems import Problem
@@ -111,21 +111,21 @@ class FakeStore:
         self.answers: Callable[[Document], Document] = lambda body: {"hits": {"hits": []}}
         self.away = False
 
-    def items_after(self, job: str, after: str | None, limit: int, kind: str | None = None) -> list[Document]:
+    def items_after(self, job: str, after: str | None, limit: int, wanted: ItemFilter = ALL_ITEMS) -> list[Document]:
         self._answer()
         found = [
             item
             for name, item in sorted(self.items.items())
-            if item["job_id"] == job and (after is None or name > after) and kind in (None, item["type"])
+            if item["job_id"] == job
+            and (after is None or name > after)
+            and wanted.type in (None, item["type"])
+            and wanted.run in (None, item["run"])
         ]
         return found[:limit]
 
-    def export(self, job: str) -> Iterator[Document]:
-        self._answer()
-        yield from self.items_after(job, None, 1_000_000)
-
-    def export_lines(self, job: str) -> Iterator[bytes]:
-        return (msgspec.json.encode(item) + b"\n" for item in self.export(job))
+    def export_lines(self, job: str, wanted: ItemFilter = ALL_ITEMS) -> Iterator[bytes]:
+        for item in self.items_after(job, None, 1_000_000, wanted):
+            yield msgspec.json.encode(item) + b"\n"
 
     def forget_job(self, job: str) -> int:
         self._answer()
@@ -276,6 +276,7 @@ def an_item(job: str, number: int, **changes: Any) -> Document:
         "url": f"https://books.example/{number}",
         "job_id": job,
         "run": 1,
+            changes=self.changes,
         "first_seen": "2026-01-31T12:00:00.000Z",
         "last_seen": "2026-01-31T12:00:00.000Z",
         "meta": {},

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -59,9 +60,21 @@ async def test_an_export_has_every_item_of_the_job_in_each_format(world: World) 
     assert lines.text.count("\n") == 5
     rows = list(csv.DictReader(io.StringIO(table.text)))
     assert [row["_id"] for row in rows] == ids
-    assert rows[0]["data"] == '{"title": "Book 0"}'
+    assert rows[0]["data.title"] == "Book 0"
     columns = pq.read_table(io.BytesIO(parquet.content)).to_pydict()
     assert (columns["_id"], columns["run"]) == (ids, [1] * 5)
+
+
+async def test_an_export_can_be_of_some_items_only(world: World) -> None:
+    world.store.items["j:9"] = an_item("j", 9, _id="j:9", type="author")
+
+    lines = await got(world, "/v1/jobs/j/export", type="author")
+    table = await got(world, "/v1/jobs/j/export", type="author", format="csv")
+
+    assert [json.loads(line)["_id"] for line in lines.text.splitlines()] == ["j:9"]
+    assert [row["_id"] for row in csv.DictReader(io.StringIO(table.text))] == ["j:9"]
+    assert (await got(world, "/v1/jobs/j/export", since="yesterday")).status_code == 422
+    assert (await got(world, "/v1/jobs/j/export", change="gone")).status_code == 422
 
 
 @pytest.mark.parametrize("format_", ["jsonl", "csv", "parquet"])

@@ -10,6 +10,7 @@ import pytest
 
 from odradek.cli.writing import check_output, write_items
 from odradek.errors import UserError
+from odradek.exporting import FIRST
 
 LINES = [
     json.dumps({"_id": "j:1", "type": "book", "run": 1, "meta": {}, "data": {"title": "A\u2028B", "tags": ["x"]}}),
@@ -38,7 +39,7 @@ def test_csv_has_the_columns_of_all_items(tmp_path: Path) -> None:
 
     with (tmp_path / "items.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["_id", "type", "run", "meta", "data.title", "data.tags", "data.name"]
+    assert list(rows[0]) == [*FIRST, "data.title", "data.tags", "data.name"]
     assert (rows[0]["data.title"], rows[0]["data.tags"], rows[0]["data.name"]) == ("A\u2028B", '["x"]', "")
     assert (rows[1]["data.name"], rows[1]["meta"]) == ("C", '{"k": 1}')
     assert names(tmp_path) == ["items.csv"]
@@ -48,7 +49,7 @@ def test_parquet_has_the_same_columns_and_nulls(tmp_path: Path) -> None:
     assert write_items(tmp_path / "items.parquet", LINES) == 2
 
     table = pq.read_table(tmp_path / "items.parquet").to_pydict()
-    assert (table["_id"], table["data.name"], table["run"]) == (["j:1", "j:2"], [None, "C"], ["1", "1"])
+    assert (table["_id"], table["data.name"], table["run"]) == (["j:1", "j:2"], [None, "C"], [1, 1])
 
 
 @pytest.mark.parametrize("name", ["items.jsonl", "items.csv", "items.parquet"])

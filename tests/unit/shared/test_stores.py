@@ -14,6 +14,7 @@ from odradek.contracts import Item
 from odradek.errors import UserError
 from odradek.settings import Settings
 from odradek.stores import (
+    ItemFilter,
     connect_documents,
     connect_search,
     decimal128,
@@ -95,9 +96,10 @@ def test_a_job_is_a_range_of_ids() -> None:
 
 
 def test_a_job_is_paged_through_after_an_id() -> None:
-    assert items_match("job-1", after="job-1:ab", kind="book") == {
+    assert items_match("job-1", ItemFilter(type="book", since_ms=5), after="job-1:ab") == {
         "_id": {"$gt": "job-1:ab", "$lt": "job-1;"},
         "type": "book",
+        "last_seen": {"$gte": DatetimeMS(5)},
     }
 
 

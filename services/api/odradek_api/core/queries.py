@@ -3,6 +3,7 @@
 import base64
 import binascii
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -61,9 +62,29 @@ def _instant(name: str, text: str, now_ms: int) -> str | int:
     if ago is not None:
         return max(0, now_ms - int(ago[1]) * _UNIT_MS[ago[2]])
     if not _INSTANT.match(text):
-        message = f"{text!r} is no instant; write 2026-01-31T12:00:00Z, or 15m for 15 minutes ago"
-        raise Problem(422, "Wrong parameter", f"{name}: {message}", errors=[{"field": name, "message": message}])
+        raise _no_instant(name, text)
     return text.replace(" ", "T")
+
+
+def _no_instant(name: str, text: str) -> Problem:
+    message = f"{text!r} is no instant; write 2026-01-31T12:00:00Z, or 15m for 15 minutes ago"
+    return Problem(422, "Wrong parameter", f"{name}: {message}", errors=[{"field": name, "message": message}])
+
+
+def instant_ms(name: str, text: str, now_ms: int) -> int:
+    """Milliseconds since 1970 of an instant as `events_query` takes it; without a zone it is UTC.
+
+    Raises:
+        Problem: 422 for what is none.
+    """
+    found = _instant(name, text, now_ms)
+    if isinstance(found, int):
+        return found
+    try:
+        moment = datetime.fromisoformat(found)
+    except ValueError:
+        raise _no_instant(name, text) from None
+    return int((moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 def events_body(query: dict[str, Any], limit: int, after: list[Any] | None) -> dict[str, Any]:

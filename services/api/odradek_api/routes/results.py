@@ -1,35 +1,55 @@
 """Results: items, in pages or whole."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import StreamingResponse
 
+from odradek.clock import now_ms
+from odradek.errors import UserError
+from odradek.exporting import TABLES
+from odradek.stores import ItemFilter
 from odradek_api import models
 from odradek_api.core.problems import Problem
-from odradek_api.exporting import csv_rows, parquet_pieces
+from odradek_api.core.queries import instant_ms
 from odradek_api.openapi import errors
 from odradek_api.parts import parts
-from odradek_api.ports import Results
 from odradek_api.routes.jobs import Cursor, JobId
 
 router = APIRouter(prefix="/v1/jobs", tags=["results"])
 
-FORMATS: dict[str, tuple[str, Callable[[Results, str], Iterator[bytes]]]] = {
-    "jsonl": ("application/x-ndjson", lambda results, job: results.export_lines(job)),
-    "csv": ("text/csv", lambda results, job: csv_rows(results.export(job))),
-    "parquet": ("application/vnd.apache.parquet", lambda results, job: parquet_pieces(results.export(job))),
+FORMATS = {
+    "jsonl": "application/x-ndjson",
+    "csv": "text/csv; charset=utf-8; header=present",
+    "parquet": "application/vnd.apache.parquet",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """All that are given must hold."""
+
+    type: Annotated[str | None, Query(description="Only items of this type.")] = None
+    run: Annotated[int | None, Query(ge=1, description="Only items that this run saw last.")] = None
+    change: Annotated[
+        Literal["new", "changed", "unchanged"] | None, Query(description="What that run made of them.")
+    ] = None
+    since: Annotated[str | None, Query(description="Last seen since: ISO 8601, or 15m for 15 minutes ago.")] = None
+
+    def filter(self) -> ItemFilter:
+        """For the store; raises Problem 422."""
+        since_ms = None if self.since is None else instant_ms("since", self.since, now_ms())
+        return ItemFilter(type=self.type, run=self.run, change=self.change, since_ms=since_ms)
 
 
 @router.get("/{job}/items", response_model=models.Listed, responses=errors(400, 404, 422, 503))
 async def items(
     request: Request,
     job: JobId,
-    type: Annotated[str | None, Query(description="Only items of this type.")] = None,  # noqa: A002  (the name users type)
+    wanted: Annotated[Wanted, Depends()],
     cursor: Cursor = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> dict[str, Any]:
@@ -38,7 +58,7 @@ async def items(
     given.gateway.records.get(job)
     if cursor is not None and not cursor.startswith(f"{job}:"):
         raise Problem(400, "No such cursor", f"The cursor {cursor!r} is not from this list; start again without it.")
-    found = await asyncio.to_thread(given.results.items_after, job, cursor, limit, type)
+    found = await asyncio.to_thread(given.results.items_after, job, cursor, limit, wanted.filter())
     return {"data": found, "next_cursor": found[-1]["_id"] if len(found) == limit else None}
 
 
@@ -46,19 +66,23 @@ async def items(
     "/{job}/export",
     response_class=StreamingResponse,
     responses=errors(404, 422, 501, 503)
-    | {200: {"content": {kind: {"schema": {"type": "string"}} for kind, _ in FORMATS.values()}}},
+    | {200: {"content": {kind: {"schema": {"type": "string"}} for kind in FORMATS.values()}}},
 )
 async def export(
     request: Request,
     job: JobId,
+    wanted: Annotated[Wanted, Depends()],
     format: Annotated[Literal["jsonl", "csv", "parquet"], Query()] = "jsonl",  # noqa: A002  (the name users type)
 ) -> StreamingResponse:
     """Stream every item, also before the job has ended."""
     given = parts(request)
     given.gateway.records.get(job)
-    kind, pieces = FORMATS[format]
-    rows = pieces(given.results, job)
+    lines = given.results.export_lines(job, wanted.filter())
+    rows = iter(lines) if format == "jsonl" else TABLES[format](lines)
     # The first piece before the status: a store that is away is a 503, not a file cut short.
-    first = await asyncio.to_thread(next, rows, b"")
+    try:
+        first = await asyncio.to_thread(next, rows, b"")
+    except UserError as error:
+        raise Problem(501, "No Parquet", str(error)) from None
     headers = {"Content-Disposition": f'attachment; filename="{job}.{format}"'}
-    return StreamingResponse(chain([first], rows), media_type=kind, headers=headers)
+    return StreamingResponse(chain([first], rows), media_type=FORMATS[format], headers=headers)

@@ -1,0 +1,254 @@
+"""`python -m tests.bench.items --items 1000000`: items through the topic into MongoDB, each once.
+
+Two rounds on embedded Kafka and a MongoDB (the embedded SecantusDB, or `--mongodb URL`): one undisturbed; one in which
+every fifth item comes twice and the indexer is killed with -9 at a third and at two thirds. After each round every item
+is compared with what was sent. Then crawl events into the search engine (`--events`), and the items exported to Parquet
+and read back (`--export`). Prints rates, peak memory and processor time per 1,000; figures of two machines do not
+compare.
+"""
+
+import argparse
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+from confluent_kafka import Producer
+
+from odradek.contracts import EcsEvent, EcsService, EcsUrl, Item, JobRecord, LogEvent, OdradekFields, encode
+from odradek.engines.kafka import kafka_engine
+from odradek.engines.stores import elasticsearch_engine, mongodb_engine
+from odradek.kafka.admin import apply_topics
+from odradek.kafka.client import producer_config
+from odradek.kafka.ends import Ends
+from odradek.runtime.supervisor import Supervisor
+from odradek.settings import Settings
+from odradek.stores import ITEMS as COLLECTION
+from odradek.stores import connect_documents, connect_search, count_path, exported_line, job_range, refresh_path
+from odradek.topics import GROUPS, ITEMS, JOBS, LOGS
+
+LOOK_EVERY_S = 0.2
+DEADLINE_S = 3600
+AT_MS = 1_790_000_000_000
+
+
+class Indexer:
+    """The service as a process, with its processor time and memory through all its lives."""
+
+    def __init__(self, env: dict[str, str]) -> None:
+        self._env = {**os.environ, **env}
+        self.peak_rss = 0
+        self.cpu_s = 0.0
+        self._before_s = 0.0
+        self.start()
+
+    def start(self) -> None:
+        self._process = subprocess.Popen([sys.executable, "-m", "odradek", "service", "indexer"], env=self._env)
+        self._seen = psutil.Process(self._process.pid)
+
+    def look(self) -> None:
+        times = self._seen.cpu_times()
+        self.cpu_s = self._before_s + times.user + times.system
+        self.peak_rss = max(self.peak_rss, self._seen.memory_info().rss)
+
+    def kill(self) -> None:
+        self.look()
+        self._before_s = self.cpu_s
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+
+    def stop(self) -> None:
+        self.look()
+        self._process.terminate()
+        self._process.wait(30)
+
+
+def an_item(job: str, number: int) -> Item:
+    """About 600 bytes: texts, a decimal, a list, something nested."""
+    data: dict[str, Any] = {
+        "title": f"Book {number} — ein Buch",
+        "price": f"{number % 10_000}.{number % 100:02d}",
+        "stock": number % 50,
+        "tags": ["fiction", f"shelf-{number % 97}"],
+        "maker": {"name": f"Maker {number % 1000}", "rating": (number % 50) / 10, "notes": None},
+        "text": "x" * 120,
+    }
+    return Item(
+        id=f"{job}:{number:032x}",
+        job=job,
+        type="book",
+        url=f"https://books.example/catalogue/{number}.html",
+        data=data,
+        meta={"shop": "north"},
+        key=(str(number),),
+        fetched_at_ms=AT_MS + number,
+        content_hash=f"{number:032x}",
+    )
+
+
+def an_event(job: str, number: int) -> LogEvent:
+    """A fetch that went well."""
+    return LogEvent(
+        timestamp="2026-11-30T00:00:00.000Z",
+        event=EcsEvent(id=f"{job}-{number}", action="fetch", outcome="success", duration=120_000_000),
+        service=EcsService(name="fetcher"),
+        odradek=OdradekFields(job_id=job, fingerprint=f"{number:032x}", outcome="fetched"),
+        url=EcsUrl(full=f"https://books.example/catalogue/{number}.html", domain="books.example"),
+        message="200 in 120 ms",
+    )
+
+
+class Bench:
+    """Engines that run, and what is done with them."""
+
+    def __init__(self, settings: Settings, env: dict[str, str]) -> None:
+        self._settings, self._env = settings, env
+        self._ends = Ends(settings)
+
+    def round(self, job: str, items: int, *, disturbed: bool) -> None:
+        """One job's items, from an empty backlog to the last commit."""
+        self._know(job)
+        sent_s = _timed(lambda: self._send(ITEMS, _each(job, items, twice=disturbed)))
+        ends = self._ends.end_offsets(ITEMS)
+        begun, indexer = time.monotonic(), Indexer(self._env)
+        kills = [sum(ends.values()) // 3, 2 * sum(ends.values()) // 3] if disturbed else []
+        before = sum(self._ends.committed(GROUPS[ITEMS], ITEMS).values())
+        first: float | None = None
+        while (done := sum(self._ends.committed(GROUPS[ITEMS], ITEMS).values())) < sum(ends.values()):
+            first = time.monotonic() if first is None and done > before else first
+            indexer.look()
+            if kills and done >= before + (kills[0] * (sum(ends.values()) - before) // sum(ends.values())):
+                kills.pop(0)
+                indexer.kill()
+                indexer.start()
+            assert time.monotonic() < begun + DEADLINE_S, f"{done} of {sum(ends.values())} committed"
+            time.sleep(LOOK_EVERY_S)
+        took_s = time.monotonic() - (first or begun)
+        indexer.stop()
+        delivered = sum(ends.values()) - before
+        say(
+            f"{job}: {delivered:,} records sent in {sent_s:.0f} s; stored in {took_s:.1f} s = "
+            f"{delivered / took_s:,.0f}/s ({time.monotonic() - begun:.1f} s from the start of the process), "
+            f"RSS {indexer.peak_rss / 2**20:.0f} MiB, CPU {indexer.cpu_s / delivered * 1e6:.1f} ms per 1,000"
+        )
+        self._compare(job, items)
+
+    def events(self, job: str, events: int) -> None:
+        """One job's events, from an empty backlog to the last commit."""
+        self._send(LOGS, (encode(an_event(job, number)) for number in range(events)))
+        ends = self._ends.end_offsets(LOGS)
+        begun, indexer = time.monotonic(), Indexer(self._env)
+        while not self._ends.passed(GROUPS[LOGS], LOGS, ends):
+            indexer.look()
+            assert time.monotonic() < begun + DEADLINE_S
+            time.sleep(LOOK_EVERY_S)
+        took_s = time.monotonic() - begun
+        indexer.stop()
+        engine = connect_search(self._settings)
+        engine.call("POST", refresh_path())
+        found = engine.call("GET", count_path())["count"]
+        engine.close()
+        assert found == events, f"{found} of {events} events"
+        say(
+            f"{events:,} events in {took_s:.1f} s from the start of the process, "
+            f"RSS {indexer.peak_rss / 2**20:.0f} MiB, CPU {indexer.cpu_s / events * 1e6:.1f} ms per 1,000"
+        )
+
+    def _compare(self, job: str, items: int) -> None:
+        database = connect_documents(self._settings)
+        begun, number, sorted_ = time.monotonic(), 0, True
+        last = ""
+        for document in database[COLLECTION].find(job_range(job)).sort("_id", 1).batch_size(1000):
+            sorted_ = sorted_ and document["_id"] > last
+            last = document["_id"]
+            item = an_item(job, int(last.rpartition(":")[2], 16))
+            line = exported_line(document)
+            assert (line["data"], line["url"], document["change"]) == (item.data, item.url, "new"), last
+            number += 1
+        database.client.close()
+        assert (number, sorted_) == (items, True), f"{number} of {items} items, in order: {sorted_}"
+        say(f"{job}: {number:,} items, each once and as it was sent; read in {time.monotonic() - begun:.0f} s")
+
+    def _know(self, job: str) -> None:
+        fields = {"price": {"css": ".price", "type": "decimal"}}
+        record = JobRecord(job=job, spec={"extract": [{"type": "book", "fields": fields}]})
+        self._send(JOBS, iter([encode(record)]), key=job)
+
+    def _send(self, topic: str, values: Iterator[bytes], key: str | None = None) -> None:
+        producer = Producer(producer_config(self._settings) | {"linger.ms": 20})
+        for number, value in enumerate(values):
+            while True:
+                try:
+                    producer.produce(self._settings.topic(topic), value, key=key or str(number))
+                    break
+                except BufferError:
+                    producer.poll(0.1)
+            if number % 1000 == 0:
+                producer.poll(0)
+        left = producer.flush(120)
+        assert left == 0, f"Kafka did not take {left} messages"
+
+
+def _each(job: str, items: int, *, twice: bool) -> Iterator[bytes]:
+    for number in range(items):
+        value = encode(an_item(job, number))
+        yield value
+        if twice and number % 5 == 0:
+            yield value
+
+
+def _timed(work: Any) -> float:
+    begun = time.monotonic()
+    work()
+    return time.monotonic() - begun
+
+
+def say(text: str) -> None:
+    """One line of the result."""
+    print(text, flush=True)  # noqa: T201  (the result)
+
+
+async def main() -> None:
+    """Start engines, run the rounds, stop them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--items", type=int, default=1_000_000)
+    parser.add_argument("--events", type=int, default=0)
+    parser.add_argument("--partitions", type=int, default=12)
+    parser.add_argument("--mongodb", help="a MongoDB that exists; its database `odradek_bench` is dropped")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="odradek-bench-") as name:
+        folder, supervisor = Path(name), Supervisor(Path(name) / "logs")
+        engines = [kafka_engine(folder / "kafka"), elasticsearch_engine(folder / "elasticsearch")]
+        if asked.mongodb is None:
+            engines.append(mongodb_engine(folder / "mongodb"))
+        addresses = {engine.name: engine.address for engine in engines}
+        await supervisor.start(*(engine.child() for engine in engines))
+        env = {
+            "ODRADEK_KAFKA_BOOTSTRAP": addresses["kafka"],
+            "ODRADEK_MONGODB_URL": asked.mongodb or addresses["mongodb"],
+            "ODRADEK_ELASTICSEARCH_URL": addresses["elasticsearch"],
+            "ODRADEK_PARTITIONS": str(asked.partitions),
+            "ODRADEK_LOG_LEVEL": "error",
+        }
+        settings = Settings.read(env)
+        await asyncio.to_thread(apply_topics, settings)
+        bench = Bench(settings, env)
+        say(f"MongoDB: {asked.mongodb or 'embedded SecantusDB'}; load {os.getloadavg()[0]:.1f}")
+        try:
+            await asyncio.to_thread(bench.round, "plain", asked.items, disturbed=False)
+            await asyncio.to_thread(bench.round, "disturbed", asked.items, disturbed=True)
+            if asked.events:
+                await asyncio.to_thread(bench.events, "events", asked.events)
+        finally:
+            await supervisor.stop()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
