@@ -29,6 +29,8 @@ from odradek_api.routes import (
     letters,
     live,
     logs,
+    previews,
+    quarantine,
     reparse,
     results,
     seeds,
@@ -38,7 +40,22 @@ from odradek_api.security import Door
 from odradek_api.tracing import REQUEST_ID
 
 log = structlog.get_logger()
-ROUTERS = (console, compat, seeds, reparse, webhooks, jobs, frontier, results, activity, live, logs, letters)
+ROUTERS = (
+    console,
+    compat,
+    seeds,
+    reparse,
+    quarantine,
+    webhooks,
+    jobs,
+    frontier,
+    results,
+    activity,
+    live,
+    logs,
+    letters,
+    previews,
+)
 """In this order: a path with a word comes before one with a variable in the same place."""
 
 
@@ -52,6 +69,7 @@ def create_app(given: Parts) -> FastAPI:
         pacing.cancel()
         with suppress(asyncio.CancelledError):
             await pacing
+        await given.previews.close()
 
     app = FastAPI(
         title="Odradek",

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from typing import Any, Final
 
 from odradek.clock import now_ms
+from odradek_api.core.limiting import Running, limiting_reason
 from odradek_api.core.rates import Pace
 from odradek_api.core.standing import Standing
 from odradek_api.core.trends import Point, Trend
@@ -22,17 +23,17 @@ class Paces:
     def __init__(self) -> None:
         self._paces: dict[str, Pace] = {}
         self._trends: OrderedDict[str, Trend] = OrderedDict()
+        self.running: Running = {}
+        """Processes by service, as they were counted last."""
 
     def of(self, job: str, standing: Standing) -> dict[str, Any]:
         """Rate, ETA and limiting reason for a job's standing."""
         pace = self._paces.get(job) or Pace()
-        reports = [report for report in standing.reports if report.counters.pending]
-        limiting = next((report.limiting for report in reports if report.limiting), None)
         running = standing.state == "running"
         return {
             "pages_per_s": round(pace.pages_per_s(), 1) if running else 0.0,
             "eta_s": pace.eta_s(standing.counters.pending) if running else None,
-            "limiting_reason": limiting if running else None,
+            "limiting_reason": limiting_reason(standing, self.running),
         }
 
     def trend(self, job: str) -> list[Point] | None:

@@ -51,6 +51,14 @@ class Drained(Protocol):
         ...
 
 
+class Changes(Protocol):
+    """What became of items. Blocking: called in threads."""
+
+    def after(self, job: str, since_ms: int | None, cursor: str | None, limit: int) -> dict[str, Any]:
+        """{data, next_cursor, at_end}; raises Problem 400 for a cursor that is none, InfrastructureAway."""
+        ...
+
+
 class Results(Protocol):
     """The stores for reading. Blocking: called in threads. A store that is away is a Problem 503."""
 

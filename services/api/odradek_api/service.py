@@ -2,15 +2,17 @@
 
 import asyncio
 import os
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 import structlog
 import uvicorn
+from confluent_kafka import KafkaException
 
 from odradek.contracts import HostReport, JobRecord, Progress, Reached, WebhookDelivery, decode
 from odradek.errors import InfrastructureAway, UserError
 from odradek.kafka.ends import Ends
+from odradek.kafka.members import Members
 from odradek.kafka.producer import StageProducer
 from odradek.kafka.view import View
 from odradek.runtime.health import serve_health
@@ -20,6 +22,7 @@ from odradek.stores import connect_documents, connect_search
 from odradek.topics import FRONTIER, HOSTS, JOBS, PROGRESS, WEBHOOKS
 from odradek_api.app import create_app
 from odradek_api.asking import Asker
+from odradek_api.changing import ChangeFeed
 from odradek_api.core.standing import parse_progress, state_of, supersedes
 from odradek_api.gateway import Gateway
 from odradek_api.hosts import Hosts
@@ -38,6 +41,7 @@ from odradek_api.tracing import TracedLog
 
 HEAL_EVERY_S = 5.0
 TELL_EVERY_S = 0.25
+COUNT_EVERY_S = 5.0
 WEBHOOKS_GROUP = "webhooks"
 log = structlog.get_logger()
 
@@ -71,6 +75,7 @@ class _Service:
         self._notifier = Notifier(self._log, self._deliveries, self._gateway.standing, self._post)
         self._views: tuple[View[Any], ...] = (self._jobs, self._progress, self._hosts, self._webhooks)
         self._listen()
+        self._paces, self._members = Paces(), Members(settings)
         self._recovered = asyncio.Event()
 
     async def serve(self, stop: asyncio.Event) -> None:
@@ -92,6 +97,7 @@ class _Service:
         self._lease.start()
         healing = asyncio.create_task(self._heal())
         telling = asyncio.create_task(self._tell())
+        counting = asyncio.create_task(self._count())
         serving = asyncio.create_task(server.serve())
         await asyncio.wait(
             {serving, healing, telling, asyncio.ensure_future(stop.wait())}, return_when=asyncio.FIRST_COMPLETED
@@ -111,6 +117,7 @@ class _Service:
         finally:
             healing.cancel()
             telling.cancel()
+            counting.cancel()
             await self._notifier.follow()
             await self._post.close()
             self._close()
@@ -120,7 +127,7 @@ class _Service:
         return Parts(
             settings=settings,
             gateway=gateway,
-            paces=Paces(),
+            paces=self._paces,
             results=self._reader,
             hosts=Hosts(kafka, self._hosts),
             inquiry=Inquiry(settings, kafka, self._asker),
@@ -128,6 +135,7 @@ class _Service:
             purge=Purge(gateway, self._reader, Pipeline(self._ends)),
             reparsing=Reparsing(gateway, KafkaPages(settings)),
             deliveries=self._deliveries,
+            changes=ChangeFeed(settings),
             ready=self._ready,
         )
 
@@ -152,6 +160,14 @@ class _Service:
             except InfrastructureAway as error:
                 log.warning("healing_waits_for_kafka", error=str(error))
             await asyncio.sleep(HEAL_EVERY_S)
+
+    async def _count(self) -> None:
+        """Which services are at work; only a hint for people, so trouble is not even logged."""
+        while True:
+            with suppress(KafkaException):
+                found = await asyncio.to_thread(self._members.count)
+                self._paces.running = {name: count for name, count in found.items() if isinstance(count, int)}
+            await asyncio.sleep(COUNT_EVERY_S)
 
     def _listen(self) -> None:
         """What comes through the views' threads is news for webhooks."""

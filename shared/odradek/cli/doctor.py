@@ -1,6 +1,8 @@
 """`odradek doctor`: what is reachable, what is misconfigured, and what to do about it."""
 
 import os
+import resource
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 
@@ -15,14 +17,16 @@ from odradek.cli.tables import LOCAL, Api, AsJson, print_json, wants_json
 from odradek.errors import InfrastructureAway, UserError
 from odradek.kafka.admin import differences
 from odradek.kafka.client import connection_config
-from odradek.keys import key_to_send
+from odradek.kafka.members import Members
+from odradek.keys import key_to_send, known_keys
 from odradek.settings import Settings
 from odradek.stores import SearchRefused, connect_search
-from odradek.topics import FRONTIER, GROUPS, ITEMS, PAGES, SCHEDULED
 
 TIMEOUT_S = 3.0
-WORKED_THROUGH = (FRONTIER, SCHEDULED, PAGES, ITEMS)
-"""One topic for each service that is looked for, by the group that reads it."""
+LITTLE_BYTES = 2**30
+"""Less room than this in the state folder is too little."""
+FEW_FILES = 1024
+"""Connections and tables are files; a fetcher and a scheduler need more than so many."""
 UP = "or start everything on this machine with odradek up"
 
 
@@ -63,6 +67,9 @@ def examine(environ: Mapping[str, str], api: str) -> Iterator[Finding]:
         yield Finding("settings", ok=False, detail=str(error), remedy="correct or unset this variable")
         return
     yield _settings(settings)
+    yield _keys(settings)
+    yield _state(settings)
+    yield _files()
     kafka = _kafka(settings)
     yield kafka
     if kafka.ok:
@@ -78,6 +85,41 @@ def _settings(settings: Settings) -> Finding:
         remedy = "set ODRADEK_CONTACT_URL, so that the owners of sites can reach you"
         return Finding("settings", ok=True, detail="readable; no contact URL", remedy=remedy)
     return Finding("settings", ok=True, detail="readable")
+
+
+def _keys(settings: Settings) -> Finding:
+    try:
+        names = sorted(known_keys(settings))
+    except UserError as error:
+        return Finding("keys", ok=False, detail=str(error), remedy="make keys with odradek keys new NAME")
+    if names:
+        return Finding("keys", ok=True, detail=f"the gateway accepts those of {', '.join(names)}")
+    beyond = settings.api_host not in ("127.0.0.1", "::1", "localhost")
+    if beyond and not settings.insecure:
+        detail = f"none, and the gateway is to bind {settings.api_host}: it refuses"
+        return Finding(
+            "keys", ok=False, detail=detail, remedy="make keys with odradek keys new NAME, or bind 127.0.0.1"
+        )
+    remedy = "make keys with odradek keys new NAME: whoever reaches the gateway may do everything" if beyond else None
+    return Finding("keys", ok=True, detail="none, whoever reaches the gateway may ask", remedy=remedy)
+
+
+def _state(settings: Settings) -> Finding:
+    folder = settings.state_dir.absolute()
+    there = next(each for each in (folder, *folder.parents) if each.exists())
+    if not os.access(there, os.W_OK):
+        remedy = "set ODRADEK_STATE_DIR to a folder that can be written"
+        return Finding("state", ok=False, detail=f"{there} cannot be written", remedy=remedy)
+    free = shutil.disk_usage(there).free
+    remedy = None if free >= LITTLE_BYTES else "make room, or set ODRADEK_STATE_DIR to another disk"
+    return Finding("state", ok=remedy is None, detail=f"{free / 2**30:,.1f} GiB free for {folder}", remedy=remedy)
+
+
+def _files() -> Finding:
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    enough = soft == resource.RLIM_INFINITY or soft > FEW_FILES
+    remedy = None if enough else "raise the limit of open files (ulimit -n 65536)"
+    return Finding("open files", ok=enough, detail=f"at most {soft:,}", remedy=remedy)
 
 
 def _kafka(settings: Settings) -> Finding:
@@ -107,17 +149,12 @@ def _topics(settings: Settings) -> Finding:
 
 
 def _services(settings: Settings) -> Iterator[Finding]:
-    admin = AdminClient(connection_config(settings))
-    groups = {settings.group(GROUPS[topic]): GROUPS[topic].partition(".")[0] for topic in WORKED_THROUGH}
-    for group, future in admin.describe_consumer_groups(list(groups), request_timeout=TIMEOUT_S).items():
-        service = groups[group]
-        try:
-            members = len(future.result().members)
-        except KafkaException as error:
-            yield Finding(service, ok=False, detail=f"cannot be asked: {error.args[0].str()}")
+    for service, count in Members(settings).count().items():
+        if isinstance(count, str):
+            yield Finding(service, ok=False, detail=count, remedy="see whether the brokers are overloaded")
             continue
-        remedy = None if members else f"start one with odradek service {service}, {UP}"
-        yield Finding(service, ok=members > 0, detail=f"{members} running", remedy=remedy)
+        remedy = None if count else f"start one with odradek service {service}, {UP}"
+        yield Finding(service, ok=count > 0, detail=f"{count} running", remedy=remedy)
 
 
 def _mongodb(settings: Settings) -> Finding:

@@ -218,6 +218,26 @@ class FakePages:
         return self.stored
 
 
+class FakeChanges:
+    """The topic `changes` as one list; `at_ms` is when each was told."""
+
+    def __init__(self) -> None:
+        self.told: list[Document] = []
+        self.away = False
+
+    def after(self, job: str, since_ms: int | None, cursor: str | None, limit: int) -> Document:
+        if self.away:
+            raise InfrastructureAway("no broker")
+        if cursor is not None and not (cursor.isascii() and cursor.isdecimal()):
+            raise Problem(400, "No such cursor", "no")
+        place, data = int(cursor or 0), list[Document]()
+        while place < len(self.told) and len(data) < limit:
+            change = self.told[place]
+            place += 1
+            data += [change] if change["job_id"] == job and change["at_ms"] >= (since_ms or 0) else []
+        return {"data": data, "next_cursor": str(place), "at_end": place >= len(self.told)}
+
+
 @dataclass
 class World:
     """One gateway with everything it talks to."""
@@ -231,6 +251,7 @@ class World:
     pipeline: FakePipeline = field(default_factory=FakePipeline)
     pages: FakePages = field(default_factory=FakePages)
     deliveries: Deliveries = field(default_factory=Deliveries)
+    changes: FakeChanges = field(default_factory=FakeChanges)
     unready: str | None = None
 
     def __post_init__(self) -> None:
@@ -255,6 +276,7 @@ class World:
             purge=Purge(self.gateway, self.store, self.pipeline, patience_s=0.0),
             reparsing=Reparsing(self.gateway, self.pages, settle_s=0.0),
             deliveries=self.deliveries,
+            changes=self.changes,
             ready=lambda: self.unready,
         )
 
@@ -276,7 +298,6 @@ def an_item(job: str, number: int, **changes: Any) -> Document:
         "url": f"https://books.example/{number}",
         "job_id": job,
         "run": 1,
-            changes=self.changes,
         "first_seen": "2026-01-31T12:00:00.000Z",
         "last_seen": "2026-01-31T12:00:00.000Z",
         "meta": {},

@@ -7,7 +7,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import msgspec
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
@@ -98,10 +98,10 @@ def asked_in(values: Any) -> Asked | str:
     """The request in a body, by the member that only its kind has; a sentence for what is none."""
     if not isinstance(values, dict):
         return "must be a JSON object"
-    kinds = {"url": CrawlAsked, "domain": DomainAsked, "action": ActionAsked}
+    kinds: dict[str, type[_Request]] = {"url": CrawlAsked, "domain": DomainAsked, "action": ActionAsked}
     kind = next((kind for name, kind in kinds.items() if name in values), StatsAsked)
     try:
-        return kind.model_validate(values)
+        return cast("Asked", kind.model_validate(values))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         return f"{'.'.join(map(str, first['loc'])) or 'the request'}: {first['msg'].removeprefix('Value error, ')}"

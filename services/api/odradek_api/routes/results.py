@@ -86,3 +86,21 @@ async def export(
         raise Problem(501, "No Parquet", str(error)) from None
     headers = {"Content-Disposition": f'attachment; filename="{job}.{format}"'}
     return StreamingResponse(chain([first], rows), media_type=FORMATS[format], headers=headers)
+
+
+@router.get("/{job}/changes", response_model=models.Changes, responses=errors(400, 404, 422, 503))
+async def changes(
+    request: Request,
+    job: JobId,
+    since: Annotated[str | None, Query(description="ISO 8601, or 15m for 15 minutes ago")] = None,
+    cursor: Cursor = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> dict[str, Any]:
+    """Items that are new, changed or gone since an earlier run, as they were told; kept for 7 days.
+
+    There is always a next cursor: ask again with it to hear what came since. `at_end`: there was no more now.
+    """
+    given = parts(request)
+    given.gateway.records.get(job)
+    since_ms = None if since is None else instant_ms("since", since, now_ms())
+    return await asyncio.to_thread(given.changes.after, job, since_ms, cursor, limit)

@@ -1,0 +1,77 @@
+"""The shapes of answers, for the API documents and for every program that reads them."""
+
+from odradek_api.models.activity import JobHost, JobHosts, Latency, LatencyWindow, Trend
+from odradek_api.models.compat import Fed, FeedError, FeedState, PollAsked
+from odradek_api.models.frontier import Explanation, Host, HostChanged, HostOverride, Hosts
+from odradek_api.models.jobs import (
+    Attempt,
+    Audit,
+    Counted,
+    Deliveries,
+    Delivery,
+    Job,
+    Jobs,
+    Purged,
+    RejectedSeed,
+    SeedVerdicts,
+)
+from odradek_api.models.previews import Preview, PreviewedPage, PreviewRequest
+from odradek_api.models.results import (
+    Change,
+    Changes,
+    DeadLetter,
+    DeadLetters,
+    Events,
+    Facet,
+    Facets,
+    Moment,
+    Refused,
+    Replayed,
+    ReplayRequest,
+)
+from odradek_api.models.shape import Health, Listed, Problem, Shape
+
+__all__ = [
+    "Attempt",
+    "Audit",
+    "Change",
+    "Changes",
+    "Counted",
+    "DeadLetter",
+    "DeadLetters",
+    "Deliveries",
+    "Delivery",
+    "Events",
+    "Explanation",
+    "Facet",
+    "Facets",
+    "Fed",
+    "FeedError",
+    "FeedState",
+    "Health",
+    "Host",
+    "HostChanged",
+    "HostOverride",
+    "Hosts",
+    "Job",
+    "JobHost",
+    "JobHosts",
+    "Jobs",
+    "Latency",
+    "LatencyWindow",
+    "Listed",
+    "Moment",
+    "PollAsked",
+    "Preview",
+    "PreviewRequest",
+    "PreviewedPage",
+    "Problem",
+    "Purged",
+    "Refused",
+    "RejectedSeed",
+    "ReplayRequest",
+    "Replayed",
+    "SeedVerdicts",
+    "Shape",
+    "Trend",
+]

@@ -1,0 +1,77 @@
+"""URLs and hosts."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from odradek.units import Duration
+from odradek_api.models.shape import Shape
+
+
+class Explanation(Shape):
+    """Why a URL was or would be fetched, skipped or refused."""
+
+    url: str
+    canonical: str | None
+    """The key under which it is known; null: it is no URL that can be crawled."""
+    fingerprint: str | None
+    host: str | None
+    key: str | None
+    """Politeness key: what shares a delay."""
+    refusal: str | None
+    """Why a link to it would be refused; null: it would be accepted."""
+    sentence: str
+    partition: int | None
+    """Frontier partition that owns it."""
+    answered: bool
+    """False: the owner of the partition did not answer within 2 s, and `frontier` is unknown."""
+    frontier: dict[str, Any] | None
+    """What its owner knows: seen before, outcome, robots line, host delay, when it is due."""
+
+
+class Host(Shape):
+    """What is known of a host (a politeness key)."""
+
+    key: str
+    delay_ms: int
+    concurrency: int
+    in_flight: int
+    pending_pages: int
+    """Pages of its backlog; a page holds many URLs."""
+    back_off_until_ms: int | None
+    error_streak: int
+    blocked: bool
+    robots: dict[str, str]
+    """By origin."""
+    fetches: int
+    failures: int
+    mean_latency_ms: float | None
+    last_fetched_at_ms: int | None
+    at_ms: int
+
+
+class Hosts(Shape):
+    """A page of hosts, by key."""
+
+    data: list[Host]
+    next_cursor: str | None
+
+
+class HostOverride(BaseModel):
+    """What a person wants of a host, in the whole fleet; null: as computed."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    delay: Duration | None = Field(default=None, examples=["5s"])
+    """Between two fetches."""
+    concurrency: int | None = Field(default=None, ge=1, le=1000)
+    blocked: bool = False
+    """Nothing is fetched; its URLs are skipped with reason host_blocked."""
+    clear_back_off: bool = False
+    """Go on at once after a back-off."""
+
+
+class HostChanged(Shape):
+    """The override is on its way to the owner of the host."""
+
+    key: str

@@ -1,0 +1,116 @@
+"""Items, crawl events and dead letters."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from odradek_api.models.shape import Listed, Shape
+
+
+class Change(Shape):
+    """What became of an item."""
+
+    id: str
+    """Of the item."""
+    job_id: str
+    change: str
+    """new, changed or gone."""
+    type: str
+    url: str
+    run: int
+    fields: dict[str, Any]
+    """Of a new item all, of a changed one the new values of those that differ."""
+    at_ms: int
+
+
+class Changes(Shape):
+    """A piece of the changes of a job's items, in the order in which each item changed."""
+
+    data: list[Change]
+    next_cursor: str
+    """Also at the end: ask with it again later."""
+    at_end: bool
+    """There was no more when this was asked."""
+
+
+class Events(Listed):
+    """Crawl events in the fields of the Elastic Common Schema, newest first."""
+
+    total: int
+
+
+class Facet(Shape):
+    """How many events have this value."""
+
+    value: str | int
+    count: int
+
+
+class Moment(Shape):
+    """How many events fall into the minute that begins then."""
+
+    at: str | int
+    count: int
+
+
+class Facets(Shape):
+    """Counts of events; the most frequent 20 values of each."""
+
+    total: int
+    outcome: list[Facet]
+    status: list[Facet]
+    host: list[Facet]
+    reason: list[Facet]
+    action: list[Facet]
+    time: list[Moment]
+
+
+class DeadLetter(Shape):
+    """A message that could not be processed."""
+
+    id: str
+    reason: str
+    error: str
+    service: str | None
+    job_id: str | None
+    url: str | None
+    at: str | None
+    source: dict[str, Any] | None
+    """Topic, partition, offset and key it came from."""
+    size_bytes: int
+    preview: str | None
+    """The first 500 bytes."""
+    replayed_at: str | None
+
+
+class DeadLetters(Shape):
+    """A page of dead letters, by id."""
+
+    data: list[DeadLetter]
+    next_cursor: str | None
+
+
+class ReplayRequest(BaseModel):
+    """Which dead letters to send again; all that is given must hold, and something must be given."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    ids: list[str] | None = Field(default=None, min_length=1, max_length=1000)
+    reason: str | None = None
+    job: str | None = None
+
+
+class Refused(Shape):
+    """A dead letter that was not sent again, and why."""
+
+    id: str
+    reason: str
+
+
+class Replayed(Shape):
+    """What became of a replay."""
+
+    replayed: int
+    refused: list[Refused]
+    """The first 100."""
+    refused_total: int
