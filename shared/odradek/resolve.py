@@ -74,10 +74,11 @@ class Guard:
         *,
         refuses: Callable[[str], bool] = address_refusal,
         ttl_s: float = TTL_S,
+        max_names: int = MAX_NAMES,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._look_up, self._refuses = look_up, refuses
-        self._ttl_s, self._clock = ttl_s, clock
+        self._ttl_s, self._max_names, self._clock = ttl_s, max_names, clock
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._asked: dict[str, asyncio.Task[_Known]] = {}
 
@@ -115,14 +116,15 @@ class Guard:
             known = _Known(self._clock() + FAILED_TTL_S, failure=NameFailure(text, lasting=lasting))
         self._known[host] = known
         self._known.move_to_end(host)
-        if len(self._known) > MAX_NAMES:
+        if len(self._known) > self._max_names:
             self._known.popitem(last=False)
         return known
 
     def _check(self, host: str, addresses: tuple[str, ...]) -> _Known:
-        until_s = self._clock() + self._ttl_s
         if not addresses:
-            return _Known(until_s, failure=NameFailure(f"the name {host} has no address", lasting=True))
+            failure = NameFailure(f"the name {host} has no address", lasting=True)
+            return _Known(self._clock() + FAILED_TTL_S, failure=failure)
+        until_s = self._clock() + self._ttl_s
         refused = next((each for each in addresses if self._refuses(each)), None)
         if refused is not None:
             text = f"{host} leads to {refused}, which is not public"
