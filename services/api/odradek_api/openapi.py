@@ -30,6 +30,7 @@ EXAMPLE_JOB = {
 }
 READ_BY_ROUTES: tuple[type[BaseModel], ...] = (
     JobSpecification, models.Problem, models.HostOverride, models.ReplayRequest, models.PollAsked,
+    models.PreviewRequest,
     CrawlAsked, ActionAsked, StatsAsked, DomainAsked,
 )  # fmt: skip
 _ALWAYS = (401, 403, 429)

@@ -59,14 +59,14 @@ export class Preview {
 
 function shown({ page, inspection, withheld }) {
   const about = [page.status, page.content_type, bytes(page.size_bytes), page.duration_ms === null ? null : milliseconds(page.duration_ms), page.kept ? "kept from before" : null];
-  const links = inspection?.links ?? { forwarded: [], duplicates: 0, refused: {} };
+  const links = inspection?.links ?? { found: 0, duplicates: 0, refused: {} };
   const refused = Object.values(links.refused).reduce((sum, each) => sum + each, 0);
   return [
     el("p", { class: "small" }, about.filter(Boolean).join(" · ")),
     withheld.length > 0 && el("p", { class: "banner" }, `Not used here: ${withheld.join(", ")}.`),
     inspection === null && el("p", { class: "broken" }, page.problem ?? "It gave no page."),
     ...(inspection?.rules ?? []).map(ruleFound),
-    inspection !== null && el("p", { class: "soft small" }, `${counted(links.forwarded.length, "link")} would be followed, ${count(refused)} refused, ${count(links.duplicates)} seen twice.`),
+    inspection !== null && el("p", { class: "soft small" }, `${counted(links.found, "link")} would be followed, ${count(refused)} refused, ${count(links.duplicates)} seen twice.`),
   ].filter(Boolean);
 }
 
@@ -74,12 +74,12 @@ function ruleFound(rule) {
   const records = rule.records.slice(0, MOST_SHOWN);
   const why = Object.entries(rule.why_empty);
   return el("section", { class: "found" },
-    el("h3", { class: "row" }, el("span", { class: "mono" }, rule.type), el("span", { class: "soft" }, counted(rule.records.length, "record")), el("span", { class: "soft small" }, rule.engine)),
+    el("h3", { class: "row" }, el("span", { class: "mono" }, rule.type), el("span", { class: "soft" }, counted(rule.found, "record")), el("span", { class: "soft small" }, rule.engine)),
     rule.silent && el("p", { class: "soft" }, rule.silent),
     why.length > 0 && el("ul", { class: "why" }, why.map(([reason, number]) => el("li", {}, `${reason} (${count(number)})`))),
     records.map((record) => el("div", { class: record.malformed.length > 0 ? "record bad-record" : "record" },
       record.malformed.map((problem) => el("p", { class: "bad small" }, problem)),
       el("dl", { class: "fields" }, Object.entries(record.data).map(([name, value]) =>
         el("div", {}, el("dt", { class: "mono soft" }, name), el("dd", { class: "mono" }, value === null ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value))))))),
-    rule.records.length > MOST_SHOWN && el("p", { class: "soft small" }, `and ${count(rule.records.length - MOST_SHOWN)} more`));
+    rule.found > records.length && el("p", { class: "soft small" }, `and ${count(rule.found - records.length)} more`));
 }
