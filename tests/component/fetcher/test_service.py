@@ -22,11 +22,14 @@ from odradek.contracts import (
 )
 from odradek.kafka.records import Record, Send
 from odradek.settings import Settings
+from odradek.testing import hostile_cases  # noqa: F401  (fills the sheet)
 from odradek.testing.broker import MockBroker, committed, everything_in, put
+from odradek.testing.hostile import SHEET, HostileSite
 from odradek.testing.records import a_request
 from odradek.testing.site import Catalogue, Site
 from odradek.topics import DEAD_LETTERS, FRONTIER, JOBS, LOGS, PAGES, SCHEDULED
 from odradek.urls import CrawlUrl, identify
+from odradek_fetcher.metrics import OPEN
 from odradek_fetcher.service import serve
 
 
@@ -130,6 +133,25 @@ async def test_robots_answer_the_frontier_directly(settings: Settings, site: Sit
     assert isinstance(fact, RobotsFetched)
     assert (origin, 200, site.robots.decode(), request.fp) == (fact.origin, fact.status, fact.text, fact.fp)
     assert everything_in(settings, PAGES) == []
+
+
+async def test_a_hostile_site_keeps_no_slot_and_all_is_committed(settings: Settings) -> None:
+    job = a_job(spec={"fetch": {"timeout": 2, "max_bytes": "1MiB"}})
+    async with HostileSite() as site:
+        requests = [request_for(site.url(name)) for name in SHEET]
+        last = request_for(site.url("chunked?last"))
+        await asyncio.to_thread(put, settings, job, *scheduled(*requests, last))
+        stop = asyncio.Event()
+        service = asyncio.create_task(serve(settings, stop))
+        pages = await asyncio.to_thread(everything_in, settings, PAGES, at_least=len(SHEET) + 1, within_s=40)
+        stop.set()
+        await service
+    told = {meta_of(page).request.fp: meta_of(page).outcome for page in pages}
+    assert told == {each.fp: SHEET[name].outcome for each, name in zip(requests, SHEET, strict=True)} | {
+        last.fp: "fetched"
+    }
+    assert committed(settings, "fetcher", SCHEDULED) == {0: len(SHEET) + 1}
+    assert OPEN._value.get() == 0
 
 
 async def test_no_fetch_starts_after_its_lease(settings: Settings, site: Site) -> None:
