@@ -37,8 +37,8 @@ check: install ## format, lint, types, layers
 unit contract component: install ## one layer of the tests
 	$(BIN)/pytest tests/$@
 
-e2e: install ## five processes on Apache Kafka itself
-	$(BIN)/pytest tests/e2e
+e2e: install ## five processes on Apache Kafka itself [ARGS="-s tests/e2e/test_compose.py"]
+	$(BIN)/pytest $(or $(ARGS),tests/e2e)
 
 chaos: install ## kill -9 and worse
 	$(BIN)/pytest tests/chaos
