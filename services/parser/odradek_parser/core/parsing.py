@@ -121,7 +121,7 @@ class Reader:
         reading.robots = obeyed & ROBOTS_OBEYED
         reading.noindex = bool(obeyed & {"noindex", "none"})
         if known is not None and self._tells_content:
-            reading.content = content_of(meta.request.url, document)
+            reading.content = content_of(meta.request.url, document, facts)
         if known is not None and meta.request.seed and document.kind == "xml" and self._takes_sitemaps:
             feed = read_feed(document.text)
             if feed.kind.startswith("sitemap"):
