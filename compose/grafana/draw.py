@@ -91,8 +91,8 @@ def crawl() -> Json:
          figure("Items a second", rate("odradek_parsed_items_total")),
          figure("Events a second", rate("odradek_indexer_events_total")),
          figure("Failures a second", rate('odradek_fetches_total{outcome="failed"}'), red_from=10),
-         figure("URLs pending", "sum(odradek_frontier_pending)"),
-         figure("Hosts in back-off", "sum(odradek_frontier_hosts_backing_off)", red_from=50)],
+         figure("URLs pending", "sum(odradek_scheduler_pending_urls)"),
+         figure("Hosts in back-off", "sum(odradek_scheduler_hosts_backing_off)", red_from=50)],
         [graph("Fetches by outcome", [(rate("odradek_fetches_total", "outcome"), "{{outcome}}")], "reqps",
                stacked=True),
          graph("Failures by reason", [(rate('odradek_fetches_total{outcome="failed"}', "reason"), "{{reason}}")],
@@ -111,15 +111,18 @@ def crawl() -> Json:
 def frontier() -> Json:
     """Why it is as fast as it is, and not faster."""
     return dashboard("odradek-frontier", "Frontier", [
-        [graph("URLs pending", [("sum by (service) (odradek_frontier_pending)", "pending")]),
-         graph("Requests in flight", [("sum(odradek_frontier_in_flight)", "sent"),
-                                      ("sum(odradek_frontier_unparsed)", "fetched, not parsed")])],
-        [graph("Hosts", [("sum(odradek_frontier_hosts_open)", "with open URLs"),
-                         ("sum(odradek_frontier_hosts_waiting)", "waiting for their delay"),
-                         ("sum(odradek_frontier_hosts_backing_off)", "in back-off")]),
-         graph("Requests sent", [(rate("odradek_frontier_dispatched_total"), "a second")], "reqps")],
-        [graph("Time of a batch", percentiles("odradek_frontier_fold_seconds"), "s"),
-         graph("Backlog pages", [("sum(odradek_frontier_backlog_pages)", "pages")])],
+        [graph("URLs pending", [("sum by (service) (odradek_scheduler_pending_urls)", "pending")]),
+         graph("Requests in flight", [("sum(odradek_scheduler_in_flight)", "sent"),
+                                      ("sum(odradek_scheduler_unparsed)", "fetched, not parsed")])],
+        [graph("Hosts", [("sum(odradek_scheduler_hosts_open)", "with open URLs"),
+                         ("sum(odradek_scheduler_hosts_waiting)", "waiting for their delay"),
+                         ("sum(odradek_scheduler_hosts_backing_off)", "in back-off")]),
+         graph("Requests sent", [(rate("odradek_scheduler_requests_total"), "a second")], "reqps")],
+        [graph("Time of a batch", percentiles("odradek_scheduler_fold_seconds"), "s"),
+         graph("Event loop late", percentiles("odradek_scheduler_loop_lag_seconds"), "s")],
+        [graph("Backlog pages", [("sum(odradek_scheduler_backlog_pages)", "pages")]),
+         graph("Time of take-over", [("odradek_scheduler_take_over_seconds_sum", "{{instance}}"),
+                                     ("odradek_scheduler_recovery_seconds_sum", "{{instance}}, tables")], "s")],
     ])  # fmt: skip
 
 

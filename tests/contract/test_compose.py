@@ -17,6 +17,7 @@ from odradek.settings import PREFIX, Settings
 from odradek.stores.events import EVENT_MAPPINGS, LOGS_DATA_STREAM
 from odradek.topics import DEFAULT_PREFIX, TOPICS
 from odradek.units import size_bytes
+from odradek_scheduler.metrics import FIGURES
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = ROOT / "compose"
@@ -94,7 +95,7 @@ def test_every_variable_given_to_a_container_is_a_setting() -> None:
 def metrics_of_the_code() -> set[str]:
     """Names of metrics as they are written in the code, without the suffixes that Prometheus' client adds."""
     text = "".join(path.read_text() for folder in ("shared", "services") for path in (ROOT / folder).rglob("*.py"))
-    return set(re.findall(r'"(odradek_[a-z_]+)"', text))
+    return set(re.findall(r'"(odradek_[a-z_]+)"', text)) | {gauge._name for gauge in FIGURES.values()}
 
 
 def metrics_asked_for() -> Iterator[tuple[str, str]]:
