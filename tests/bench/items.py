@@ -235,7 +235,7 @@ async def main() -> None:
             "ODRADEK_MONGODB_URL": asked.mongodb or addresses["mongodb"],
             "ODRADEK_ELASTICSEARCH_URL": addresses["elasticsearch"],
             "ODRADEK_PARTITIONS": str(asked.partitions),
-            "ODRADEK_LOG_LEVEL": "error",
+            "ODRADEK_LOG_LEVEL": os.environ.get("ODRADEK_LOG_LEVEL", "error"),
         }
         settings = Settings.read(env)
         await asyncio.to_thread(apply_topics, settings)

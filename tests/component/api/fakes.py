@@ -149,7 +149,7 @@ class FakeStore:
     def facets(self, query: Document) -> Document:
         self._answer()
         self.asked.append(query)
-        empty: Document = {name: [] for name in ("status", "host", "reason", "action", "time")}
+        empty: Document = {name: [] for name in ("status", "host", "reason", "action", "time", "slowest_hosts")}
         return {"total": 1, "outcome": [{"value": "failed", "count": 1}]} | empty
 
     def letters(self, match: Document, limit: int) -> list[Document]:

@@ -21,6 +21,9 @@ FIELDS = {
 }
 FACETS = ("outcome", "status", "host", "reason", "action")
 FACET_VALUES = 20
+HOSTS_TIMED = 1000
+"""Of the hosts with the most events, so many are compared by their mean duration."""
+_NS = 1e6
 NEWEST_FIRST: list[dict[str, Any]] = [{"@timestamp": {"order": "desc"}}, {"event.id": {"order": "desc"}}]
 """The second sorts events of the same millisecond, so that a cursor has one place."""
 
@@ -94,14 +97,18 @@ def events_body(query: dict[str, Any], limit: int, after: list[Any] | None) -> d
 
 
 def facets_body(query: dict[str, Any], interval: str) -> dict[str, Any]:
-    """A search for counts alone: by outcome, status, host, reason, action, and over time."""
+    """A search for counts alone: by outcome, status, host, reason, action, over time, and the slowest hosts."""
     counts: dict[str, Any] = {name: {"terms": {"field": FIELDS[name], "size": FACET_VALUES}} for name in FACETS}
     counts["time"] = {"date_histogram": {"field": "@timestamp", "fixed_interval": interval, "min_doc_count": 1}}
+    counts["slow"] = {
+        "terms": {"field": FIELDS["host"], "size": HOSTS_TIMED},
+        "aggs": {"mean": {"avg": {"field": "event.duration"}}},
+    }
     return {"query": query, "size": 0, "track_total_hits": True, "aggs": counts}
 
 
 def facets_of(answer: dict[str, Any]) -> dict[str, Any]:
-    """{total, outcome: [{value, count}], …, time: [{at, count}]} of such a search."""
+    """{total, outcome: [{value, count}], …, time: [{at, count}], slowest_hosts: [{value, count, mean_ms}]}."""
     found = answer.get("aggregations") or {}
     facets: dict[str, Any] = {
         name: [
@@ -114,7 +121,18 @@ def facets_of(answer: dict[str, Any]) -> dict[str, Any]:
     facets["time"] = [
         {"at": bucket.get("key_as_string") or bucket["key"], "count": bucket["doc_count"]} for bucket in times
     ]
+    facets["slowest_hosts"] = _slowest((found.get("slow") or {}).get("buckets", []))
     return {"total": answer["hits"]["total"]["value"]} | facets
+
+
+def _slowest(buckets: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Sorted here: not every engine sorts hosts by what is computed of each."""
+    timed = [
+        {"value": bucket["key"], "count": bucket["doc_count"], "mean_ms": round(bucket["mean"]["value"] / _NS, 1)}
+        for bucket in buckets
+        if bucket["mean"].get("value") is not None
+    ]
+    return sorted(timed, key=lambda each: (-each["mean_ms"], each["value"]))[:FACET_VALUES]
 
 
 def cursor_of(after: list[Any] | None) -> str | None:

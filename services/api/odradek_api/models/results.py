@@ -53,6 +53,12 @@ class Moment(Shape):
     count: int
 
 
+class Slow(Facet):
+    """A host and how long its fetches took on average; of the 1,000 hosts with the most events."""
+
+    mean_ms: float
+
+
 class Facets(Shape):
     """Counts of events; the most frequent 20 values of each."""
 
@@ -63,6 +69,7 @@ class Facets(Shape):
     reason: list[Facet]
     action: list[Facet]
     time: list[Moment]
+    slowest_hosts: list[Slow]
 
 
 class DeadLetter(Shape):
