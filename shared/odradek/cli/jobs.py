@@ -10,6 +10,7 @@ import typer
 import yaml
 
 from odradek.cli.given import with_seeds
+from odradek.cli.hearing import changes, webhooks
 from odradek.cli.presenting import Presenter
 from odradek.cli.tables import LOCAL, Api, AsJson, page, rest, show
 from odradek.contracts import FINAL_STATES
@@ -19,11 +20,15 @@ from odradek.specification import load_job_file, validated
 LOOK_EVERY_S = 0.5
 LISTED = ("job_id", "state", "pages", "items", "failed", "pending", "pages_per_s", "eta_s", "limiting_reason")
 
+Key = Annotated[str | None, typer.Option(help="Idempotency key: the same again adds nothing twice.")]
+
 jobs_app = typer.Typer(help="Submit, watch and steer jobs.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
+    jobs_app.command()(changes)
+    jobs_app.command()(webhooks)
     app.add_typer(jobs_app, name="jobs")
 
 
@@ -31,6 +36,7 @@ def register(app: typer.Typer) -> None:
 def submit(
     urls: Annotated[list[str] | None, typer.Argument(metavar="[URL]...")] = None,
     job: Annotated[Path | None, typer.Option(help="Job specification, YAML.")] = None,
+    key: Key = None,
     api: Api = LOCAL,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
@@ -38,7 +44,7 @@ def submit(
     values = with_seeds(load_job_file(job) if job is not None else {}, urls or [])
     spec = validated(values, "The command line" if job is None else f"The job file {job}")
     with rest(api) as gateway:
-        show(gateway.post("/v1/jobs", spec.to_wire()), as_json=as_json)
+        show(gateway.post("/v1/jobs", spec.to_wire(), key=key), as_json=as_json)
 
 
 @jobs_app.command("list")
@@ -119,16 +125,19 @@ def seeds(
     job: str,
     urls: Annotated[list[str] | None, typer.Argument(metavar="[URL]...")] = None,
     file: Annotated[Path | None, typer.Option(help="One URL a line, .ndjson or .csv; - reads text from stdin.")] = None,
+    key: Key = None,
     api: Api = LOCAL,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """Add seeds, any number; exit code 1 when some were refused."""
     if not urls and file is None:
         raise UserError("No seeds: give URLs, or a list with --file.")
+    if urls and file is not None and key is not None:
+        raise UserError("A key is for one list: give URLs or --file with it, not both.")
     with rest(api) as gateway:
         found: dict[str, Any] = {"received": 0, "rejected": [], "rejected_total": 0}
         for kind, lines in _sources(urls or [], file):
-            part = gateway.upload(f"/v1/jobs/{job}/seeds", lines, kind)
+            part = gateway.upload(f"/v1/jobs/{job}/seeds", lines, kind, key)
             found = {name: found[name] + part[name] for name in found}
     show(found, as_json=as_json)
     raise typer.Exit(1 if found["rejected_total"] else 0)

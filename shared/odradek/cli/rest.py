@@ -35,14 +35,11 @@ class Rest:
         given = {name: value for name, value in parameters.items() if value is not None}
         return self._json("GET", path, params=given)
 
-    def post(self, path: str, body: Any = None, **parameters: Any) -> Any:
-        """The JSON of a POST; raises as `get`."""
-        given = {name: value for name, value in parameters.items() if value is not None}
-        return (
-            self._json("POST", path, json=body, params=given)
-            if body is not None
-            else self._json("POST", path, params=given)
-        )
+    def post(self, path: str, body: Any = None, *, key: str | None = None, **parameters: Any) -> Any:
+        """The JSON of a POST, with an idempotency key; raises as `get`."""
+        options: dict[str, Any] = {"params": {name: value for name, value in parameters.items() if value is not None}}
+        options |= {} if body is None else {"json": body}
+        return self._json("POST", path, headers=_keyed(key), **options)
 
     def patch(self, path: str, body: Any) -> Any:
         """The JSON of a PATCH; raises as `get`."""
@@ -56,9 +53,10 @@ class Rest:
         """The JSON of a DELETE; raises as `get`."""
         return self._json("DELETE", path)
 
-    def upload(self, path: str, lines: Iterable[bytes], kind: str) -> Any:
-        """The JSON of a POST whose body is streamed; raises as `get`."""
-        return self._json("POST", path, content=iter(lines), headers={"content-type": kind}, timeout=None)
+    def upload(self, path: str, lines: Iterable[bytes], kind: str, key: str | None = None) -> Any:
+        """The JSON of a POST whose body is streamed, with an idempotency key; raises as `get`."""
+        headers = {"content-type": kind, **_keyed(key)}
+        return self._json("POST", path, content=iter(lines), headers=headers, timeout=None)
 
     @contextmanager
     def lines(self, path: str, **parameters: Any) -> Iterator[Iterator[str]]:
@@ -87,6 +85,10 @@ class Rest:
         if not response.is_success:
             raise UserError(_sentence(response), exit_code=2 if response.status_code == 422 else 1)  # noqa: PLR2004
         return response.json()
+
+
+def _keyed(key: str | None) -> dict[str, str]:
+    return {} if key is None else {"idempotency-key": key}
 
 
 def _lines(response: httpx.Response) -> Iterator[str]:

@@ -25,6 +25,7 @@ class Gateway:
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str, bytes]] = []
+        self.keys: list[str | None] = []
         self.status = 200
         self.answer: Any = {}
         gateway = self
@@ -32,6 +33,7 @@ class Gateway:
         class Handler(BaseHTTPRequestHandler):
             def handle_any(self) -> None:
                 gateway.asked.append((self.command, self.path, self._body()))
+                gateway.keys.append(self.headers.get("idempotency-key"))
                 content = gateway.answer if isinstance(gateway.answer, bytes) else json.dumps(gateway.answer).encode()
                 self.send_response(gateway.status)
                 self.send_header("content-length", str(len(content)))
@@ -206,3 +208,30 @@ def test_the_doctor_stops_at_a_setting_that_cannot_be_read() -> None:
     (finding,) = examine({"ODRADEK_PARTITIONS": "many"}, CLOSED)
 
     assert (finding.ok, "ODRADEK_PARTITIONS" in finding.detail) == (False, True)
+
+
+def test_a_list_of_seeds_goes_with_its_idempotency_key(gateway: Gateway, tmp_path: Path) -> None:
+    (tmp_path / "seeds.txt").write_text("https://a.example/\n")
+    gateway.answer = {"received": 1, "rejected": [], "rejected_total": 0}
+    arguments = ["jobs", "seeds", "j", "--file", str(tmp_path / "seeds.txt"), "--key", "k", "--api", gateway.url]
+    result = CliRunner().invoke(application(arguments), arguments)
+
+    assert (result.exit_code, json.loads(result.stdout)["received"]) == (0, 1)
+    assert gateway.keys == ["k"]
+
+
+def test_a_key_is_for_one_list_alone(gateway: Gateway) -> None:
+    arguments = ["jobs", "seeds", "j", "https://a.example/", "--file", "-", "--key", "k", "--api", gateway.url]
+    result = CliRunner().invoke(application(arguments), arguments)
+
+    assert isinstance(result.exception, UserError)
+    assert gateway.asked == []
+
+
+def test_changes_and_webhooks_are_asked_of_the_gateway(gateway: Gateway) -> None:
+    gateway.answer = {"data": [], "next_cursor": "c", "at_end": True}
+    for arguments in (["jobs", "changes", "j", "--since", "1h"], ["jobs", "webhooks", "j"]):
+        result = CliRunner().invoke(application(arguments), [*arguments, "--api", gateway.url])
+        assert (result.exit_code, json.loads(result.stdout)) == (0, gateway.answer)
+
+    assert [path for _, path, _ in gateway.asked] == ["/v1/jobs/j/changes?since=1h&limit=100", "/v1/jobs/j/webhooks"]
