@@ -3,7 +3,7 @@
 Apache Kafka, one scheduler and the gateway, nothing else: what is accepted stays pending. Printed are the time and the
 gateway's memory, whether received + rejected are all lines, what Kafka holds after a connection was cut and after the
 same list was sent again with the same idempotency key, and the latency of `GET /v1/jobs/{id}` for a small and a large
-backlog, asked in turn. `--seeds 20000` is a quick run.
+backlog, asked in turn. `--seeds 20000 --cut 20000` is a quick run; `--more 1000000` makes the large backlog two millions.
 """
 
 import argparse
@@ -54,8 +54,9 @@ def body(name: str, seeds: int) -> Iterator[bytes]:
 class Bench:
     """One gateway, and what is measured of it."""
 
-    def __init__(self, settings: Settings, folder: Path, seeds: int) -> None:
-        self._settings, self._seeds, self.found = settings, seeds, dict[str, Any]()
+    def __init__(self, settings: Settings, folder: Path, options: argparse.Namespace) -> None:
+        self._settings, self._seeds, self.found = settings, options.seeds, dict[str, Any]()
+        self._cut_seeds, self._more = options.cut, options.more
         self._port = free_port()
         self._logs = folder
         self._client = httpx.Client(base_url=f"http://127.0.0.1:{self._port}", timeout=None, trust_env=False)
@@ -71,8 +72,10 @@ class Bench:
             big = self._job("big")
             self._whole(big, api)
             self._cut(api)
-            self._send(big, "two", self._seeds)
-            until(lambda: self._get(big)["pending"] >= 1.98 * self._seeds, 600, "the scheduler is behind")
+            if self._more:
+                self._send(big, "two", self._more)
+            wanted = int(0.99 * (self._seeds + self._more))
+            until(lambda: self._get(big)["pending"] >= wanted, 900, "the scheduler is behind")
             self._status(small, big, api)
 
     def _is_ready(self) -> bool:
@@ -111,10 +114,10 @@ class Bench:
     def _cut(self, api: Process) -> None:
         """The client goes away in the middle of a list with verdicts line by line, and sends it again."""
         job = self._job("cut")
-        told = self._until_cut(job, self._seeds // 2)
+        told = self._until_cut(job, self._cut_seeds // 2)
         until(lambda: not self._submitting(api), 60, "the submission is not closed")
         first = self._in_kafka(job)
-        verdicts = self._send(job, "cut", self._seeds, accept="application/x-ndjson", **{"idempotency-key": "k"})
+        verdicts = self._send(job, "cut", self._cut_seeds, accept="application/x-ndjson", **{"idempotency-key": "k"})
         lines = [json.loads(line) for line in verdicts.text.splitlines()]
         rejected = [line for line in lines if line.get("verdict") == "rejected"]
         both = self._in_kafka(job)
@@ -143,7 +146,7 @@ class Bench:
         sent = 0
         reading = connection.sock.makefile("rb") if connection.sock else None
         assert reading is not None
-        for piece in body("cut", self._seeds):
+        for piece in body("cut", self._cut_seeds):
             connection.send(b"%x\r\n%b\r\n" % (len(piece), piece))
             sent += PIECE_LINES
             while len(told) < sent - 20 * PIECE_LINES:
@@ -201,7 +204,7 @@ class Bench:
         print(f"{name}: {json.dumps(figures)}", file=sys.stderr, flush=True)  # noqa: T201  (its purpose)
 
 
-async def main(seeds: int) -> dict[str, Any]:
+async def main(options: argparse.Namespace) -> dict[str, Any]:
     """One run; the figures."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -209,7 +212,7 @@ async def main(seeds: int) -> dict[str, Any]:
         supervisor = Supervisor(folder / "logs")
         await supervisor.start(Child(engine.name, engine.command, engine.ready, engine.env))
         settings = Settings(kafka_bootstrap=engine.address, session_timeout=10.0, state_dir=folder / "state")
-        bench = Bench(settings, folder, seeds)
+        bench = Bench(settings, folder, options)
         try:
             await asyncio.to_thread(apply_topics, settings)
             await asyncio.to_thread(bench.run)
@@ -221,4 +224,6 @@ async def main(seeds: int) -> dict[str, Any]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=1_000_000)
-    print(json.dumps(asyncio.run(main(parser.parse_args().seeds)), indent=1))  # noqa: T201  (its purpose)
+    parser.add_argument("--cut", type=int, default=200_000, help="lines of the list whose connection is cut")
+    parser.add_argument("--more", type=int, default=0, help="seeds added before the status is asked for")
+    print(json.dumps(asyncio.run(main(parser.parse_args())), indent=1))  # noqa: T201  (its purpose)
