@@ -5,11 +5,12 @@ it is compiled. A node is whatever the parser calls one; only the tree it came f
 """
 
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import soupsieve
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning
 from bs4.element import NavigableString, PreformattedString, Tag
 from lxml import etree
 from selectolax.lexbor import LexborHTMLParser
@@ -129,7 +130,11 @@ class SoupTree:
     """A page as BeautifulSoup reads it."""
 
     def __init__(self, text: str, features: str = "html5lib") -> None:
-        self.soup = BeautifulSoup(text, features, multi_valued_attributes=None)
+        with warnings.catch_warnings():
+            # That a page looks like XML or like a file name says nothing: its kind was decided before.
+            warnings.simplefilter("ignore", category=XMLParsedAsHTMLWarning)
+            warnings.simplefilter("ignore", category=MarkupResemblesLocatorWarning)
+            self.soup = BeautifulSoup(text, features, multi_valued_attributes=None)
         self.root: Node = self.soup
 
     def all(self, node: Node, selector: "soupsieve.SoupSieve") -> list[Node]:

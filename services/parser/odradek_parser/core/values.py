@@ -21,6 +21,10 @@ _NUMBER = re.compile(rf"(?:(?<!\w)[-\u2212+]\s?)?(?:(?<![\w.,])[.,])?\d(?:[\d.,\
 _GROUPED = re.compile(r"\d{1,3}([.,])\d{3}(?:\1\d{3})*")
 _PLAIN = re.compile(r"[^0-9.,\u2212+-]*((?:0|[1-9][0-9]*)(?:\.[0-9]{1,2})?)[^\d.,]*", re.ASCII)
 """The usual case, where nothing is in doubt: `EUR 12.34`, `7 in stock`."""
+_MAIL_DATE = re.compile(
+    r"(?:[a-z]{3,9},\s*)?\d{1,2}[ -][a-z]{3}[ -]\d{2,4}\s+\d{1,2}:\d{2}(?::\d{2})?(?:\s+(?:[+-]\d{4}|(?![ap]m)[a-z]{1,4}))?",
+    re.IGNORECASE | re.ASCII,
+)
 _TRUE = frozenset(("true", "yes", "y", "on", "1", "t"))
 _FALSE = frozenset(("false", "no", "n", "off", "0", "f"))
 _ARABIC = str.maketrans({"\u066b": ".", "\u066c": ","})
@@ -164,12 +168,12 @@ def _datetime(text: str, setting: Setting, locale: str | None) -> str:
 
 
 def _standard(text: str) -> datetime | None:
-    for read in (datetime.fromisoformat, parsedate_to_datetime):
-        try:
-            return read(text)
-        except (ValueError, TypeError, IndexError, OverflowError):
-            continue
-    return None
+    """ISO 8601, or what mail and feeds write (RFC 5322 section 3.3); Python's reader of the latter guesses at more."""
+    mail = _MAIL_DATE.fullmatch(text) is not None
+    try:
+        return parsedate_to_datetime(text) if mail else datetime.fromisoformat(text)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
 
 
 def _spoken(text: str, setting: Setting, locale: str | None) -> datetime | None:
