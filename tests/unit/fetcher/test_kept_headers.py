@@ -12,11 +12,11 @@ from odradek_fetcher.core.verdicts import Verdict
 ANSWERED = Headers([("ETag", '"1"'), ("Server", "caddy"), ("Set-Cookie", "a=1"), ("Set-Cookie", "b=2")])
 
 
-def kept(**spec: object) -> dict[str, str]:
+def kept(answered: Headers = ANSWERED, **spec: object) -> dict[str, str]:
     job = plan(JobSpecification.from_wire(spec), user_agent="Odradek/0.1", environ=SECRETS)
     url = "https://books.example/"
     request = FetchRequest(job="j", url=url, fp="0" * 32, key="books.example")
-    answer = Answer(url=url, status=200, headers=ANSWERED, body=b"")
+    answer = Answer(url=url, status=200, headers=answered, body=b"")
     verdict = Verdict(outcome="fetched")
     return page_meta(request, job, answer, verdict, now_ms=0, delays_s=(), body_digest=None).headers
 
@@ -27,3 +27,8 @@ def test_only_headers_that_later_stages_read_travel() -> None:
 
 def test_all_headers_travel_for_a_job_that_keeps_an_archive() -> None:
     assert kept(archive={"warc": "pages"}) == {"etag": '"1"', "server": "caddy", "set-cookie": "a=1\nb=2"}
+
+
+def test_directives_for_robots_stay_apart_by_header_so_that_a_name_counts_for_its_own_line() -> None:
+    said = Headers([("X-Robots-Tag", "otherbot: noindex"), ("X-Robots-Tag", "nofollow")])
+    assert kept(answered=said) == {"x-robots-tag": "otherbot: noindex\nnofollow"}

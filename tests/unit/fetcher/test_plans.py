@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.specification import JobSpecification
+from odradek.specification import MAX_BODY_BYTES, JobSpecification
 from odradek.testing.records import a_request
 from odradek_fetcher.core.answers import Order
 from odradek_fetcher.core.plans import Plan, PlanProblem, order, plan
@@ -100,3 +100,10 @@ def test_robots_and_sitemaps_are_asked_for_by_get_without_body() -> None:
     ]  # fmt: skip
     assert (robots.accept, robots.max_bytes) == (None, 512_000)
     assert "application/gzip" in (sitemap.accept or ())
+    assert sitemap.max_bytes == MAX_BODY_BYTES > page.max_bytes
+
+
+def test_a_seed_may_be_a_packed_sitemap() -> None:
+    asked = [an_order(a_plan(), url=f"https://books.example/{name}", seed=seed).accept or frozenset()
+             for name, seed in (("s.xml.gz", True), ("s.xml.gz", False), ("s.xml", True))]  # fmt: skip
+    assert ["application/gzip" in accept for accept in asked] == [True, False, False]
