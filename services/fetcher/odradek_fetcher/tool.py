@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from odradek.cli.tables import AsJson, show, wants_json
-from odradek.contracts import FetchRequest
+from odradek.contracts import FetchRequest, PageMeta
 from odradek.errors import UserError
 from odradek.runtime.logs import configure_logs
 from odradek.settings import Settings
@@ -59,6 +59,21 @@ def fetch(
     show(told if wants_json(as_json=as_json) else _flat(told), as_json=as_json)
     if result.page.outcome == "failed":
         raise typer.Exit(1)
+
+
+def fetch_page(
+    url: str, spec: JobSpecification, *, allow_private_networks: bool = False
+) -> tuple[bytes | None, PageMeta]:
+    """One fetch as a job's specification asks for it: the body, if it gave one, and what a parser is told of it.
+
+    Raises:
+        UserError: the URL cannot be crawled, or the specification not be carried out here.
+    """
+    settings = Settings.read(os.environ)
+    if allow_private_networks:
+        settings = settings.model_copy(update={"allow_private_networks": True})
+    result = asyncio.run(_fetched(settings, _plan(spec, settings), url, attempt=0))
+    return result.body, result.page
 
 
 def told_of(result: Result) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import json
 import mimetypes
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,6 +23,7 @@ from odradek_parser.core.rules import Extraction, compile_rules
 from odradek_parser.plugins import PluginRefused, load
 from odradek_parser.showing import told
 
+MOST_HOPS = 5
 MAX_FILE_BYTES = 64 * 1024 * 1024
 _SPARE_SEED = "https://page.example/"
 
@@ -31,19 +33,41 @@ def extract(
     job: Annotated[Path | None, typer.Option(help="Job file with the rules; none: what every page gives.")] = None,
     url: Annotated[str | None, typer.Option(help="Of a file: the URL it came from, for links and `match`.")] = None,
     content_type: Annotated[str | None, typer.Option(help="Of a file: the content-type header it came with.")] = None,
+    allow_private_networks: Annotated[  # noqa: FBT002  (typer's signature)
+        bool, typer.Option("--allow-private-networks", help="Also connect to addresses that are not public.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,  # noqa: FBT002  (typer's signature)
 ) -> None:
     """Show what each rule finds on a page, with which parser, and why fields are empty. Nothing is stored."""
     spec = _specification(job)
     if page.startswith(("http://", "https://")):
-        body, meta = tool("fetch_page")(page, spec)
-        if meta.outcome != "fetched":
-            raise UserError(f"{page} gave no page: {meta.error or meta.reason or meta.outcome}.", exit_code=1)
+        body, meta = _fetched(page, spec, allow_private_networks=allow_private_networks)
     else:
         body = _content(Path(page))
         meta = _meta(spec, Path(page), url, content_type)
-    found = inspect_page(_reader(spec), meta, body).to_dict()
+    found = inspect_page(_reader(spec, spec.plugins), meta, body).to_dict()  # who runs this wrote the job
     typer.echo(json.dumps(found, ensure_ascii=False, default=str) if as_json else told(found))
+
+
+def inspect(spec: JobSpecification, meta: PageMeta, body: bytes) -> dict[str, Any]:
+    """What the parser would make of a page that was fetched, with the plugins that `ODRADEK_PLUGINS` allows.
+
+    Raises:
+        UserError: a plugin is not allowed, or cannot be loaded.
+    """
+    return inspect_page(_reader(spec, Settings.read(os.environ).plugins), meta, body).to_dict()
+
+
+def _fetched(url: str, spec: JobSpecification, *, allow_private_networks: bool) -> tuple[bytes, PageMeta]:
+    """Fetched by the fetcher, redirects followed."""
+    for _ in range(MOST_HOPS + 1):
+        body, meta = tool("fetch_page")(url, spec, allow_private_networks=allow_private_networks)
+        if meta.outcome != "redirected" or meta.location is None:
+            break
+        url = meta.location
+    if meta.outcome != "fetched" or body is None:
+        raise UserError(f"{url} gave no page: {meta.error or meta.reason or meta.outcome}.", exit_code=1)
+    return body, meta
 
 
 def _specification(job: Path | None) -> JobSpecification:
@@ -53,9 +77,9 @@ def _specification(job: Path | None) -> JobSpecification:
     return validated(values, "The job" if job is None else f"The job file {job}")
 
 
-def _reader(spec: JobSpecification) -> Reader:
+def _reader(spec: JobSpecification, allowed: Sequence[str]) -> Reader:
     try:
-        plugins = load(spec.plugins, spec.plugins)
+        plugins = load(spec.plugins, allowed)
     except PluginRefused as refused:
         raise UserError(f"The job cannot be read: {refused}.") from None
     settings = Settings.read(os.environ)

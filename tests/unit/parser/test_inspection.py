@@ -4,13 +4,15 @@ from typing import Any
 
 import pytest
 import typer
+from bs4 import BeautifulSoup
 from tests.unit.parser.pages import a_meta, a_spec
 from typer.testing import CliRunner
 
+from odradek.contracts import PageMeta
 from odradek.errors import UserError
 from odradek_parser.core.inspection import inspect_page
 from odradek_parser.core.parsing import Reader
-from odradek_parser.tool import extract
+from odradek_parser.tool import extract, inspect
 
 PAGE = "<li data-n=1><b>A</b><i>12</i></li><li><b></b><i>dear</i></li><a href=/n>n</a><a href=mailto:a@b>m</a>"
 JOB = """
@@ -22,6 +24,10 @@ extract:
   - {type: other, match: /other/, fields: {name: {css: b}}}
   - {type: data, builtin: structured_data}
 """
+
+
+def a_plugin(soup: BeautifulSoup, _meta: PageMeta) -> list[dict[str, Any]]:
+    return [{"type": "item", "first": soup.find("b").get_text()}]
 
 
 def inspected(html: str, *rules: dict[str, Any], **meta: Any) -> dict[str, Any]:
@@ -94,6 +100,18 @@ def test_what_a_person_did_wrong_is_one_sentence(files: Path, arguments: tuple[s
 
     assert isinstance(result.exception, UserError)
     assert said in str(result.exception)
+
+
+def test_a_plugin_of_the_job_is_run_by_its_author_and_refused_to_those_who_ask_from_outside(files: Path) -> None:
+    name = f"{__name__}:a_plugin"
+    (files / "plugged.yaml").write_text(f'extract: []\nplugins: ["{name}"]\n')
+    spec = a_spec(extract=[], plugins=[name])
+
+    [rule] = json.loads(run(str(files / "page.html"), "--job", str(files / "plugged.yaml"), "--json").output)["rules"]
+
+    assert (rule["type"], rule["engine"], rule["records"][0]["data"]) == ("item", "plugin", {"first": "A"})
+    with pytest.raises(UserError, match="ODRADEK_PLUGINS"):
+        inspect(spec, a_meta(), b"")
 
 
 def test_xml_and_json_are_read_by_parsers_of_their_own() -> None:

@@ -22,7 +22,8 @@ _GROUPED = re.compile(r"\d{1,3}([.,])\d{3}(?:\1\d{3})*")
 _PLAIN = re.compile(r"[^0-9.,\u2212+-]*((?:0|[1-9][0-9]*)(?:\.[0-9]{1,2})?)[^\d.,]*", re.ASCII)
 """The usual case, where nothing is in doubt: `EUR 12.34`, `7 in stock`."""
 _MAIL_DATE = re.compile(
-    r"(?:[a-z]{3,9},\s*)?\d{1,2}[ -][a-z]{3}[ -]\d{2,4}\s+\d{1,2}:\d{2}(?::\d{2})?(?:\s+(?:[+-]\d{4}|(?![ap]m)[a-z]{1,4}))?",
+    r"(?:[a-z]{3,9},\s*)?\d{1,2}[ -][a-z]{3}[ -]\d{2,4}\s+"
+    r"\d{1,2}:\d{2}(?::\d{2})?(?:\s+(?:[+-]\d{4}|(?![ap]m)[a-z]{1,4}))?",
     re.IGNORECASE | re.ASCII,
 )
 _TRUE = frozenset(("true", "yes", "y", "on", "1", "t"))
