@@ -92,6 +92,9 @@ class Asked:
     def __init__(self, engine: SearchEngine) -> None:
         self._reader = Reader(connect_documents(Settings()), engine, {})  # type: ignore[arg-type]  # no items are read
 
+    def close(self) -> None:
+        self._reader.close()
+
     def facets(self, **filters: Any) -> dict[str, Any]:
         return self._reader.facets(events_query(NOW_MS, **filters))
 
@@ -110,17 +113,24 @@ class Asked:
 
 def filled(address: str) -> SearchEngine:
     engine = connect_search(Settings.read({"ODRADEK_ELASTICSEARCH_URL": address}))
-    EventIndex(engine, retention_days=30, cap=EventCap(0)).store([bulk_lines(encode(event)) for event in EVENTS])
-    engine.call("POST", refresh_path())
-    return engine
+    index, lines = EventIndex(engine, retention_days=30, cap=EventCap(0)), [bulk_lines(encode(each)) for each in EVENTS]
+    deadline = time.monotonic() + 120
+    while True:
+        try:
+            assert index.store(lines) == []
+            engine.call("POST", refresh_path())
+        except InfrastructureAway:  # a data stream is slow to be made
+            assert time.monotonic() < deadline, "the engine does not answer"
+        else:
+            return engine
 
 
 @pytest.fixture(scope="module")
 def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     running = Running(elasticsearch_engine, tmp_path_factory.mktemp("queries") / "search")
-    engine = filled(running.engine.address)
-    yield Asked(engine)
-    engine.close()
+    asked = Asked(filled(running.engine.address))
+    yield asked
+    asked.close()
     running.kill()
 
 
@@ -131,9 +141,9 @@ def real() -> Iterator[Asked]:
     engine = connect_search(Settings.read({"ODRADEK_ELASTICSEARCH_URL": REAL}))
     empty_stream(engine)
     engine.close()
-    engine = filled(REAL)
-    yield Asked(engine)
-    engine.close()
+    asked = Asked(filled(REAL))
+    yield asked
+    asked.close()
 
 
 def empty_stream(engine: SearchEngine) -> None:

@@ -2,18 +2,24 @@
 
 import asyncio
 import time
+import urllib.error
+import urllib.request
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
 
 from tests.component.indexer.fakes import JOB, MemoryCollection, MemorySearch, SlowCollection, an_event, an_item
+from tests.component.indexer.pages import a_page, archived
 
 from odradek.contracts import JobRecord, encode
+from odradek.engines.engine import free_port
+from odradek.kafka.intake import MOST as READ_AT_ONCE
 from odradek.kafka.records import Send
 from odradek.settings import Settings
 from odradek.testing.broker import MockBroker, committed, everything_in, put
-from odradek.topics import DEAD_LETTERS, GROUPS, ITEMS, JOBS, LOGS, TOPICS
+from odradek.topics import ARCHIVE_GROUP, DEAD_LETTERS, GROUPS, ITEMS, JOBS, LOGS, PAGES, TOPICS
+from odradek_indexer import settings as own
 from odradek_indexer.archiving import Archive
 from odradek_indexer.core.cap import EventCap
 from odradek_indexer.deadletters import DeadLetterStore
@@ -96,6 +102,32 @@ async def test_while_a_store_is_away_nothing_is_committed_and_then_everything_is
         assert len(items.documents) == items.writes == 100
 
 
+async def test_a_store_that_is_away_is_seen_and_no_more_is_read_than_fits_the_window() -> None:
+    items, search, letters = MemoryCollection(), MemorySearch(), MemoryCollection()
+    items.away = True
+    port = free_port()
+    with MockBroker() as broker:
+        settings = broker.settings(metrics_port=str(port))
+        prepare(settings)
+        put(settings, *(Send(ITEMS, "k", encode(an_item(str(name)))) for name in range(6000)))
+
+        async with indexing(settings, items, search, letters):
+            await until(lambda: "items waits: MongoDB does not answer" in asked(port, "/health/ready"))
+            await until(lambda: gauge(port, "odradek_records_in_hand") >= own.ITEMS.window.records)
+            most = max([gauge(port, "odradek_records_in_hand") for _ in range(20)])
+            seen = (gauge(port, "odradek_engine_away"), items.documents, committed(settings, GROUPS[ITEMS], ITEMS))
+
+            items.away = False
+            await until(lambda: len(items.documents) == 6000)
+            await until(lambda: '"status": "ok"' in asked(port, "/health/ready"))
+            await until(lambda: gauge(port, "odradek_engine_away") == gauge(port, "odradek_records_in_hand") == 0)
+            await until(lambda: committed(settings, GROUPS[ITEMS], ITEMS) == {0: 6000})
+
+        assert most <= own.ITEMS.window.records + READ_AT_ONCE
+        assert seen == (1.0, {}, {})
+        assert items.writes == 6000
+
+
 async def test_a_slow_store_does_not_hold_back_the_other() -> None:
     items, search, letters = SlowCollection(), MemorySearch(), MemoryCollection()
     with MockBroker() as broker:
@@ -126,6 +158,42 @@ async def test_what_a_stopped_indexer_has_not_committed_is_read_again_and_change
 
         assert len(items.documents) == items.writes == 200
         assert everything_in(settings, DEAD_LETTERS) == []
+
+
+async def test_pages_are_archived_from_the_moment_when_a_job_wants_it(tmp_path: Path) -> None:
+    items, search, letters = MemoryCollection(), MemorySearch(), MemoryCollection()
+    with MockBroker() as broker:
+        settings = broker.settings()
+        prepare(settings)
+        pages = [a_page(offset) for offset in range(30)]
+        put(settings, *(Send(PAGES, "fp", page.value, page.headers) for page in pages))
+
+        async with indexing(settings, items, search, letters, tmp_path):
+            await until(lambda: committed(settings, ARCHIVE_GROUP, PAGES) == {})
+            put(settings, Send(JOBS, JOB, encode(JobRecord(job=JOB, spec={"archive": {"warc": "books"}}))))
+            await until(lambda: committed(settings, ARCHIVE_GROUP, PAGES) == {0: 30})
+
+        urls = await asyncio.to_thread(lambda: [url for url, _, _ in archived(tmp_path / "books")])
+        assert urls == [f"https://books.example/{offset}.html" for offset in range(30)]
+
+
+def asked(port: int, path: str) -> str:
+    """What the service says of itself; nothing before it does."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
+            return str(answer.read().decode())
+    except urllib.error.HTTPError as error:
+        return error.read().decode()
+    except urllib.error.URLError:
+        return ""
+
+
+def gauge(port: int, name: str) -> float:
+    """Of the consumer of items, as Prometheus sees it."""
+    wanted = f'{name}{{service="indexer",topic="items"}} '
+    return sum(
+        float(line.removeprefix(wanted)) for line in asked(port, "/metrics").splitlines() if line.startswith(wanted)
+    )
 
 
 def prepare(settings: Settings) -> None:
