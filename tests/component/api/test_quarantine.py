@@ -1,11 +1,11 @@
-"""Traps over HTTP: what is held back, and letting it go on."""
+"""Traps and sitemaps over HTTP: what is held back, letting it go on, and what feeds a job."""
 
 from typing import Any
 
 import pytest
 from tests.component.api.fakes import PARTITIONS, World
 
-from odradek.contracts import JobRecord, PatternReleased, Question
+from odradek.contracts import Counters, JobRecord, PatternReleased, Progress, Question
 from odradek.urls import partition_of
 
 OWNER = partition_of("books.example", PARTITIONS)
@@ -76,3 +76,20 @@ async def test_a_release_that_was_cut_off_is_finished_by_heal(world: World) -> N
     assert isinstance(fact, PatternReleased)
     assert (fact.pattern, fact.epoch) == (PATTERN, 3)
     assert world.log.records()[-1].seeding == ()
+
+
+async def test_a_job_s_sitemaps_are_counted_apart_and_can_be_listed(world: World) -> None:
+    for partition in (0, 1):
+        counted = Progress(job="j", partition=partition, offset=1, epoch=1, counters=Counters(),
+                           sitemaps={"accepted": 2, "pending": partition})  # fmt: skip
+        world.progress.values[f"j:{partition}"] = counted
+    world.owners.bodies = lambda partition, question: {"urls": [{"run": question.run}], "after": None}
+    async with world.client() as client:
+        shown = (await client.get("/v1/jobs/j")).json()
+        pages = (await client.get("/v1/jobs/j/urls")).json()
+        sitemaps = (await client.get("/v1/jobs/j/urls", params={"kind": "sitemap"})).json()
+
+    assert shown["sitemaps"] == {"accepted": 4, "pending": 1}
+    assert ([each["run"] for each in pages["data"]], [each["run"] for each in sitemaps["data"]]) == (
+        [1] * PARTITIONS, [-1] * PARTITIONS,
+    )  # fmt: skip

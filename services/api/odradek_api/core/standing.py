@@ -1,5 +1,6 @@
 """Where a job stands: the sum of its partitions' reports. O(partitions) at any backlog."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -36,6 +37,14 @@ class Standing:
     def in_flight(self) -> int:
         """URLs sent to the fetchers and not yet finished; a share of pending."""
         return sum(report.in_flight for report in self.reports)
+
+    @property
+    def sitemaps(self) -> dict[str, int]:
+        """Sitemaps over all partitions."""
+        found: Counter[str] = Counter()
+        for report in self.reports:
+            found.update(report.sitemaps)
+        return dict(found)
 
     @property
     def state(self) -> JobState:

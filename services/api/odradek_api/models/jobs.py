@@ -30,6 +30,8 @@ class Job(Shape):
     """By reason."""
     links_found: int
     duplicates: int
+    sitemaps: dict[str, int]
+    """Sitemaps of the job: accepted, pending and outcomes; beside the counters, and waited for. Empty: none."""
     pages_per_s: float
     eta_s: float | None
     """Seconds until what is known now is finished at this pace; null: it does not move, or it is over."""

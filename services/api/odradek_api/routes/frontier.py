@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from fastapi import APIRouter, Query, Request
 
+from odradek.contracts import ledger_run
 from odradek_api import models
 from odradek_api.bodies import model_body
 from odradek_api.openapi import body_of, errors
@@ -23,10 +24,13 @@ async def urls(
     reason: str | None = None,
     cursor: Cursor = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    kind: Annotated[Literal["page", "sitemap"], Query(description="Its pages, or the sitemaps that feed it.")] = "page",
 ) -> dict[str, Any]:
     """A job's URLs by state and reason, asked of the partitions that own them."""
     given = parts(request)
-    return await given.inquiry.urls(given.gateway.records.get(job), state, reason, cursor, limit)
+    record = given.gateway.records.get(job)
+    kept = msgspec.structs.replace(record, run=ledger_run(record.run, kind))
+    return await given.inquiry.urls(kept, state, reason, cursor, limit)
 
 
 @router.get("/explain", response_model=models.Explanation, responses=errors(404, 422, 503))

@@ -38,6 +38,7 @@ def shown(given: Parts, record: JobRecord) -> dict[str, Any]:
         "version": record.version,
         "pending": standing.counters.pending,
         "in_flight": standing.in_flight,
+        "sitemaps": standing.sitemaps,
         "created_at_ms": record.created_at_ms,
         "reached_at_ms": standing.reached.at_ms if standing.reached is not None else None,
         "max_pages": (record.spec.get("scope") or {}).get("max_pages"),
