@@ -24,7 +24,8 @@ from tests.bench.fleet import JOB, Pending, outcome_of
 from odradek.contracts import Batch, Fact, JobChanged
 from odradek.specification import JobSpecification
 from odradek_scheduler.core.partition import Limits, Partition
-from odradek_scheduler.core.tables import value_offset
+from odradek_scheduler.core.state import Page, pack, page_key, run_id
+from odradek_scheduler.core.tables import Write, value_offset
 from odradek_scheduler.store import Stores
 
 FACTS = 40
@@ -120,17 +121,46 @@ def bench(urls: int, hosts: int, profile: str | None) -> dict[str, Any]:
         more = _links(10**9, hosts, seed=2)
         crawl_us = measured(lambda: _profiled(profiler, profile == "crawl", crawl, frontier, CRAWLED, more), CRAWLED)
         frontier.start()
-        steps = [time.perf_counter()]
-        steps += [time.perf_counter() for _ in frontier.core.releasing(frontier.now_ms)]
-        steps.append(time.perf_counter())
+        steps = [time.process_time()]
+        steps += [time.process_time() for _ in frontier.core.releasing(frontier.now_ms)]
+        steps.append(time.process_time())
         if profile:
             pstats.Stats(profiler, stream=sys.stderr).sort_stats("tottime").print_stats(32)
         return {
             "urls": urls, "hosts": hosts, "taking_in_us": taking_us, "crawling_us": crawl_us,
             "bytes_per_url": round((full - empty) / urls), "rss_mib": full // MIB,
             "backlog_pages": sum(1 for _ in frontier.stores.of(0).scan("backlog", b"")),
-            "build_s": round(steps[-1] - steps[0], 2),
-            "longest_step_ms": round(max(after - before for before, after in pairwise(steps)) * 1000),
+            "build_cpu_s": round(steps[-1] - steps[0], 2),
+            "longest_step_cpu_ms": round(max(after - before for before, after in pairwise(steps)) * 1000),
+        }  # fmt: skip
+
+
+def index(pages: int, urls_a_page: int, hosts: int) -> dict[str, Any]:
+    """What the index in memory takes for so many backlog pages, and how long it takes to be built."""
+    with tempfile.TemporaryDirectory() as folder:
+        frontier = Frontier(Path(folder))
+        wire = JobSpecification.parse({"name": "b"}).to_wire()
+        frontier.fold([JobChanged(job=JOB, version=1, epoch=1, spec=wire)])
+        fps = [f"{number:032x}" for number in range(urls_a_page)]
+        writes = (
+            Write("backlog", page_key(run_id(JOB, 1), f"site-{n % hosts}.example", 50, n), pack(Page(n, fps)), n)
+            for n in range(1, pages + 1)
+        )
+        while some := list(islice(writes, 1000)):
+            frontier.stores.of(0).write(some)
+        frontier.start()
+        gc.collect()
+        empty = psutil.Process().memory_info().rss
+        steps = [time.process_time()]
+        steps += [time.process_time() for _ in frontier.core.releasing(frontier.now_ms)]
+        steps.append(time.process_time())
+        gc.collect()
+        full = psutil.Process().memory_info().rss
+        return {
+            "pages": pages, "urls": pages * urls_a_page, "hosts": hosts, "index_mib": round((full - empty) / MIB, 1),
+            "bytes_per_url": round((full - empty) / pages / urls_a_page, 2), "rss_mib": full // MIB,
+            "build_cpu_s": round(steps[-1] - steps[0], 2),
+            "longest_step_cpu_ms": round(max(after - before for before, after in pairwise(steps)) * 1000),
         }  # fmt: skip
 
 
@@ -145,7 +175,10 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--urls", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--hosts", type=int, default=200)
+    parser.add_argument("--index", type=int, nargs=2, metavar=("PAGES", "URLS"), help="pages of so many URLs each")
     parser.add_argument("--profile", choices=["take", "crawl"], default=None)
     options = parser.parse_args()
-    for number in options.urls:
+    if options.index:
+        print(json.dumps(index(*options.index, options.hosts)), flush=True)  # noqa: T201  (its purpose)
+    for number in () if options.index else options.urls:
         print(json.dumps(bench(number, options.hosts, options.profile)), flush=True)  # noqa: T201  (its purpose)

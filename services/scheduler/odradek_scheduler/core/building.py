@@ -10,22 +10,30 @@ from odradek_scheduler.core.tables import Tables
 _OFFSET_AT: Final = -16
 """Where the batch offset begins in a key of the backlog."""
 _JOBS_A_STEP: Final = 500
+_BYTES_A_URL: Final = 35
+"""A fingerprint in a page, with quotes and comma."""
+_PAGE_BYTES: Final = 256
+"""Reading so much takes as long as a small page."""
+_HOST_WORK: Final = 8
+"""A host takes as long as so many small pages."""
 
 
 def building(memory: Memory, tables: Tables, pages_a_step: int) -> Iterator[int]:
     """Read backlog and holders of permits; batches may be learned between two steps. Gives the pages read so far."""
-    count = 0
+    count = work = 0
     before, queue, priority = b"", None, 0
     for count, (key, value) in enumerate(tables.scan("backlog", b""), 1):
         if queue is None or key[:_OFFSET_AT] != before:
             before = key[:_OFFSET_AT]
             run, host, priority, _ = split_page_key(key)
             queue = memory.queue(run, host)
-        if queue.add(priority, int(key[_OFFSET_AT:], 16), value.count(b'"') // 2):
+            work += _HOST_WORK
+        if queue.add(priority, int(key[_OFFSET_AT:], 16), len(value) // _BYTES_A_URL):
             memory.crowded[queue] = None
-        if count % pages_a_step == 0:
+        work += 1 + len(value) // _PAGE_BYTES
+        if work >= pages_a_step:
             memory.cache.trim()
-            queue = None  # what is learned meanwhile may end it
+            work, queue = 0, None  # what is learned meanwhile may end the queue
             yield count
     for run in [run for run in memory.queues if memory.cache.ledger(run).closed_at is not None]:
         memory.close(run)

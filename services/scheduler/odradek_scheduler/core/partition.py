@@ -101,7 +101,7 @@ class Partition:
         for _ in self.releasing(now_ms):
             pass
 
-    def releasing(self, now_ms: int, pages_a_step: int = 5_000) -> Iterator[int]:
+    def releasing(self, now_ms: int, pages_a_step: int = 2_000) -> Iterator[int]:
         """The same step by step, for a large backlog (a million pages take seconds); the fold may go on in between.
 
         Gives the number of backlog pages read so far.

@@ -1,8 +1,10 @@
 """Host queues in memory: numbers of backlog pages, and the few pages and URLs that something is going on with."""
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from enum import Enum
 from heapq import heapify, heappop, heappush
+from sys import intern
 from typing import Final
 
 from odradek_scheduler.core.politeness import Pace
@@ -16,6 +18,10 @@ MERGE_AT: Final = 128
 """So many small pages of one queue are merged."""
 SMALL_URLS: Final = 64
 """A page of fewer URLs is small: a crawled page finds one to three new ones of its host."""
+
+
+_NONE: Final[AbstractSet[int]] = frozenset()
+"""Most queues have none, and an empty set takes more room than all their pages."""
 
 
 class Stage(Enum):
@@ -65,8 +71,8 @@ class Queue:
     )  # fmt: skip
 
     def __init__(self, run: str, host: "HostQueue", *, depth_first: bool) -> None:
-        self.run = run
-        self.job = run.rpartition("\0")[0]
+        self.run = intern(run)
+        self.job = intern(run.rpartition("\0")[0])
         self.host = host
         self.depth_first = depth_first
         self.ready: list[int] = []
@@ -95,7 +101,7 @@ class Queue:
         self.small: list[int] = []
         """Codes of pages that may be merged; some of them may have been worked through since."""
         self.merge_at = MERGE_AT
-        self.gone: set[int] = set()
+        self.gone: AbstractSet[int] = _NONE
         """Codes in `ready` whose pages were merged into another."""
 
     def code(self, priority: int, offset: int) -> int:
@@ -121,14 +127,14 @@ class Queue:
 
     def next_code(self) -> int | None:
         """The page that comes first, taken out; None: only merged ones were left."""
-        ready, gone = self.ready, self.gone
+        ready = self.ready
         while ready:
             code = heappop(ready)
             while ready and ready[0] == code:
                 heappop(ready)
-            if code not in gone:
+            if code not in self.gone:
                 return code
-            gone.discard(code)
+        self.gone = _NONE
         return None
 
     def mergeable(self, most: int) -> list[int]:
@@ -145,11 +151,12 @@ class Queue:
 
     def merged(self, priority: int, offsets: Iterable[int]) -> None:
         """These pages have ended, another holds their URLs."""
-        self.gone.update(code for offset in offsets if (code := self.code(priority, offset)) not in self.loaded)
+        gone = {code for offset in offsets if (code := self.code(priority, offset)) not in self.loaded}
+        self.gone = self.gone | gone
         if len(self.gone) > len(self.ready) // 4:
             self.ready = [code for code in self.ready if code not in self.gone]
             heapify(self.ready)
-            self.gone.clear()
+            self.gone = _NONE
 
     def take_codes(self, most: int) -> list[int]:
         """Up to so many codes of pages, taken out: nothing of a dead queue is sent any more."""
@@ -205,7 +212,7 @@ class Queue:
         waiting = [(due, old(code)) for due, code in self.waiting]
         loaded = [(old(code), page) for code, page in self.loaded.items()]
         self.depth_first = depth_first
-        self.small, self.gone = [], set()
+        self.small, self.gone = [], _NONE
         self.ready = [self.code(*place) for place in ready]
         self.waiting = [(due, self.code(*place)) for due, place in waiting]
         self.loaded = {}
