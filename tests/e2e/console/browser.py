@@ -15,6 +15,15 @@ from tests.e2e.console.installing import CHROMEDRIVER, CHROMIUM
 DESKTOP, PHONE = (1360, 900), (390, 844)
 
 
+NAMED = """
+    const name = (each) => each.getAttribute("aria-label") ?? each.labels?.[0]?.textContent ?? each.textContent;
+    const usable = (each) => each.checkVisibility() && !each.disabled && each.closest("[inert]") === null;
+    const top = document.querySelector("dialog[open]") ?? document;
+    return [...top.querySelectorAll("a, button, input, select, textarea, summary")]
+      .find((each) => usable(each) && name(each).trim().startsWith(arguments[0])) ?? null;
+"""
+
+
 class Browser:
     """One window. `open("#/logs")`, `see("Jobs")`, `click("New job")`: as a person would say it."""
 
@@ -28,7 +37,7 @@ class Browser:
 
     def until(self, holds: Callable[[], Any], what: str, deadline_s: float | None = None) -> Any:
         """What `holds` gives once it is true; fails with what the page shows then."""
-        wait = WebDriverWait(self.driver, deadline_s or self.deadline_s, 0.1, ignored_exceptions=[Exception])
+        wait = WebDriverWait(self.driver, deadline_s or self.deadline_s, 0.2, ignored_exceptions=[Exception])
         try:
             return wait.until(lambda _: holds())
         except Exception as error:
@@ -36,7 +45,7 @@ class Browser:
 
     def text(self) -> str:
         """All that can be seen."""
-        return self.driver.find_element(By.TAG_NAME, "body").text
+        return str(self.run("return document.body.innerText"))
 
     def see(self, *words: str, deadline_s: float | None = None) -> None:
         """Wait until all of these words can be seen."""
@@ -50,15 +59,8 @@ class Browser:
         return found
 
     def named(self, name: str) -> WebElement:
-        """Wait for a link, button or field with this accessible name, as a screen reader would say it."""
-        css = "a, button, input, select, textarea, summary"
-        found: WebElement = self.until(
-            lambda: next(
-                each for each in self.driver.find_elements(By.CSS_SELECTOR, css)
-                if each.is_displayed() and each.is_enabled() and each.accessible_name.strip().startswith(name)
-            ),
-            f"there: {name}",
-        )  # fmt: skip
+        """Wait for a link, button or field that can be used and has this name (or begins with it)."""
+        found: WebElement = self.until(lambda: self.run(NAMED, name), f"there: {name}")
         return found
 
     def click(self, name: str) -> None:

@@ -1,4 +1,4 @@
-"""What the browser tests need and the project does not: Chromium from Debian, axe-core from npm into a temporary folder."""
+"""What the browser tests need and the project does not: Chromium from Debian, axe-core from npm for the moment."""
 
 import os
 import shutil

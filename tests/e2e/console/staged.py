@@ -3,24 +3,17 @@
 python -m tests.e2e.console.staged --port 8077
 """
 
-import argparse
-import asyncio
 import random
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import uvicorn
 from tests.component.api.fakes import FakeStore, World, a_letter, an_item
 
 from odradek.clock import now_ms
 from odradek.contracts import Counters, HostReport, JobRecord, Progress, Question, Reached, Recount
 from odradek.contracts.events import timestamp
 from odradek.stores import Document
-from odradek_api.app import create_app
 from odradek_api.core.queries import FACETS, FIELDS
 
 HOSTILE_TITLE = """"><img src=x onerror="document.title='owned'"><script>document.title='owned'</script>"""
@@ -38,11 +31,21 @@ def a_ledger(scale: float = 1.0, *, pending: int = 4000, failed: dict[str, int] 
     skipped, refused = sum(SKIPPED.values()), sum(REFUSED.values())
     accepted = fetched + redirected + 900 + skipped + sum(failed.values()) + pending
     return Counters(
-        accepted=accepted, fetched=fetched, not_modified=900, redirected=redirected, skipped=skipped,
-        failed=sum(failed.values()), pending=pending, links_found=accepted + 301_555 + refused, duplicates=301_555,
-        refused=refused, kept=fetched - 300, items=fetched * 11, retries=412,
+        accepted=accepted,
+        fetched=fetched,
+        not_modified=900,
+        redirected=redirected,
+        skipped=skipped,
+        failed=sum(failed.values()),
+        pending=pending,
+        links_found=accepted + 301_555 + refused,
+        duplicates=301_555,
+        refused=refused,
+        kept=fetched - 300,
+        items=fetched * 11,
+        retries=412,
         reasons={"failed": failed, "skipped": SKIPPED, "refused": REFUSED},
-    )  # fmt: skip
+    )
 
 
 def a_recount(ledger: Counters, offset: int = 1) -> Recount:
@@ -93,9 +96,14 @@ def an_event(number: int, at_ms: int, **odradek: Any) -> Document:
     """A finished try as the indexer stores it."""
     rng = random.Random(number)
     outcome, reason, status = rng.choices(
-        [("fetched", None, 200), ("failed", "http_404", 404), ("failed", "timeout_read", None), ("redirected", None, 301)],
+        [
+            ("fetched", None, 200),
+            ("failed", "http_404", 404),
+            ("failed", "timeout_read", None),
+            ("redirected", None, 301),
+        ],
         [90, 6, 2, 2],
-    )[0]  # fmt: skip
+    )[0]
     url = f"https://{rng.choice(('', 'www.', 'cdn.'))}books.example/catalogue/{number}"
     return {
         "@timestamp": timestamp(at_ms),
@@ -176,10 +184,20 @@ class Stage:
         }
         reports = [
             HostReport(key="books.example", delay_ms=1000, pending_pages=12, last_fetched_at_ms=now, **plain),
-            HostReport(key="news.example", delay_ms=4000, error_streak=7, back_off_until_ms=now + 95_000, fetches=900, failures=311,
-                       mean_latency_ms=1804.0, robots={"https://news.example": "allowed"}),
-            HostReport(key="shop.example", blocked=True, fetches=12, failures=12, robots={"https://shop.example": "denied"}),
-        ]  # fmt: skip
+            HostReport(
+                key="news.example",
+                delay_ms=4000,
+                error_streak=7,
+                back_off_until_ms=now + 95_000,
+                fetches=900,
+                failures=311,
+                mean_latency_ms=1804.0,
+                robots={"https://news.example": "allowed"},
+            ),
+            HostReport(
+                key="shop.example", blocked=True, fetches=12, failures=12, robots={"https://shop.example": "denied"}
+            ),
+        ]
         for report in reports:
             self.world.reports.values[report.key] = report
 
@@ -189,16 +207,30 @@ class Stage:
             name = f"odradek.pages-{number % 3}-{number}"
             poison = number % 3 == 0
             self.world.store.dead[name] = a_letter(
-                _id=name, reason="poison" if poison else "malformed", job_id=JOB, url=f"https://books.example/catalogue/{number}",
-                error="RecursionError: the document is nested too deeply" if poison else "book.price: 'call us' is no decimal",
+                _id=name,
+                reason="poison" if poison else "malformed",
+                job_id=JOB,
+                url=f"https://books.example/catalogue/{number}",
+                error="RecursionError: the document is nested too deeply"
+                if poison
+                else "book.price: 'call us' is no decimal",
                 source={"topic": "odradek.pages", "partition": number % 3, "offset": number, "key": f"{number:032x}"},
-                value=f"<title>{HOSTILE_TITLE}</title>".encode(), size_bytes=len(HOSTILE_TITLE) + 15, service="parser",
-            )  # fmt: skip
+                value=f"<title>{HOSTILE_TITLE}</title>".encode(),
+                size_bytes=len(HOSTILE_TITLE) + 15,
+                service="parser",
+            )
 
     def a_job(
-        self, job: str, name: str | None, created_at_ms: int, ledger: Counters, *, wanted: Any = "running",
-        state: Any = None, max_pages: int | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        job: str,
+        name: str | None,
+        created_at_ms: int,
+        ledger: Counters,
+        *,
+        wanted: Any = "running",
+        state: Any = None,
+        max_pages: int | None = None,
+    ) -> None:
         """One job whose partition 0 has it all."""
         spec: Document = {"seeds": [{"url": "https://books.example/"}], "politeness": {"delay": 0.5}}
         if name is not None:
@@ -215,9 +247,15 @@ class Stage:
     def report(self, job: str, ledger: Counters, limiting: str | None = None) -> None:
         """The newest report of the job's only busy partition."""
         self.world.progress.values[f"{job}:0"] = Progress(
-            job=job, partition=0, offset=1, epoch=1, counters=ledger, in_flight=min(16, ledger.pending),
-            recount=a_recount(ledger) if ledger.pending == 0 else None, limiting=limiting,
-        )  # fmt: skip
+            job=job,
+            partition=0,
+            offset=1,
+            epoch=1,
+            counters=ledger,
+            in_flight=min(16, ledger.pending),
+            recount=a_recount(ledger) if ledger.pending == 0 else None,
+            limiting=limiting,
+        )
 
     def tick(self) -> None:
         """A second of crawling."""
@@ -226,8 +264,11 @@ class Stage:
         failed = {
             reason: count + (self.ticks // 3 if reason == "http_404" else 0) for reason, count in self.failures.items()
         }
-        self.report(JOB, a_ledger(wave, pending=max(300, 4000 - 9 * self.ticks), failed=failed),
-                    "books.example allows one fetch a second (robots.txt)")  # fmt: skip
+        self.report(
+            JOB,
+            a_ledger(wave, pending=max(300, 4000 - 9 * self.ticks), failed=failed),
+            "books.example allows one fetch a second (robots.txt)",
+        )
 
     def answer(self, partition: int, question: Question) -> Document | None:
         """Partition 0 owns everything; it has as many URLs as its ledger says."""
@@ -250,9 +291,13 @@ class Stage:
             {"offset": 44, "index": 3, "kind": "failed", "reason": "http_404", "status": 404},
         ]
         return failed | {
-            "via": "https://books.example/", "due_ms": None, "history": steps, "doing": None,
-            "robots": {"state": "rules", "rule": "Allow: /"}, "host": {"delay_ms": 1000, "concurrency": 1, "in_flight": 1, "blocked": False},
-        }  # fmt: skip
+            "via": "https://books.example/",
+            "due_ms": None,
+            "history": steps,
+            "doing": None,
+            "robots": {"state": "rules", "rule": "Allow: /"},
+            "host": {"delay_ms": 1000, "concurrency": 1, "in_flight": 1, "blocked": False},
+        }
 
     def urls(self, question: Question) -> Document:
         """A page of URLs in one state."""
@@ -262,10 +307,20 @@ class Stage:
         start = int(question.after or -1) + 1
         end = min(total, start + question.limit)
         rows = [
-            {"fp": str(number), "url": f"https://books.example/catalogue/{number}", "state": question.state, "reason": question.reason,
-             "status": 404 if question.reason == "http_404" else None, "try": 3, "depth": 2, "priority": 50, "via": "https://books.example/", "due_ms": None}
+            {
+                "fp": str(number),
+                "url": f"https://books.example/catalogue/{number}",
+                "state": question.state,
+                "reason": question.reason,
+                "status": 404 if question.reason == "http_404" else None,
+                "try": 3,
+                "depth": 2,
+                "priority": 50,
+                "via": "https://books.example/",
+                "due_ms": None,
+            }
             for number in range(start, end)
-        ]  # fmt: skip
+        ]
         return {"urls": rows, "after": str(end - 1) if end < total else None}
 
     def search(self, body: Document) -> Document:
@@ -281,47 +336,3 @@ class Stage:
 
 def _plain(recount: Recount) -> Document:
     return {name: getattr(recount, name) for name in Recount.__struct_fields__}
-
-
-@contextmanager
-def served(world: World, port: int = 0, each_second: Callable[[], None] = lambda: None) -> Iterator[str]:
-    """The gateway of this world on a port of loopback, until the end of the block; gives its address."""
-    config = uvicorn.Config(create_app(world.parts()), "127.0.0.1", port, log_config=None, timeout_graceful_shutdown=0)
-    server = uvicorn.Server(config)
-    server.install_signal_handlers = lambda: None  # type: ignore[attr-defined,unused-ignore]  # a thread has none
-    started = threading.Event()
-
-    async def run() -> None:
-        serving = asyncio.create_task(server.serve())
-        while not server.started and not serving.done():
-            await asyncio.sleep(0.01)
-        started.set()
-        while not serving.done():
-            await asyncio.wait({serving}, timeout=1)
-            each_second()
-        await serving
-
-    thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
-    thread.start()
-    started.wait(20)
-    try:
-        bound = server.servers[0].sockets[0].getsockname()[1]
-        yield f"http://127.0.0.1:{bound}"
-    finally:
-        server.should_exit = True
-        thread.join(20)
-
-
-def main() -> None:
-    """Serve a furnished stage until Ctrl-C."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--port", type=int, default=8077)
-    given = parser.parse_args()
-    stage = Stage().furnish()
-    with served(stage.world, given.port, stage.tick) as address:
-        print(address, flush=True)
-        threading.Event().wait()
-
-
-if __name__ == "__main__":
-    main()

@@ -11,7 +11,8 @@ from selenium.webdriver.common.keys import Keys
 from tests.component.api.fakes import World
 from tests.e2e.console.browser import DESKTOP, PHONE, Browser, browsing
 from tests.e2e.console.installing import axe_source, need_chromium
-from tests.e2e.console.staged import HOSTILE_TITLE, HOSTILE_URL, JOB, SKIPPED, Stage, a_ledger, served
+from tests.e2e.console.serving import served
+from tests.e2e.console.staged import HOSTILE_TITLE, HOSTILE_URL, JOB, SKIPPED, Stage, a_ledger
 
 from odradek.clock import now_ms
 from odradek.contracts import HostChanged, RetryAsked
@@ -56,46 +57,37 @@ def desktop_by_day(browser: Browser) -> None:
     browser.complaints()
 
 
-def test_every_view_shows_what_it_is_about_and_the_browser_has_nothing_to_complain_about(browser: Browser) -> None:
-    for place, words in (view for name, view in VIEWS.items() if name != "no such job"):
-        browser.open(place)
-        browser.see(words)
-
-        assert browser.complaints() == [], place
-
-
-def test_no_view_is_wider_than_a_phone(browser: Browser) -> None:
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_shows_its_matter_quietly_to_everybody_by_day_and_night_and_on_a_phone(
+    browser: Browser, view: str
+) -> None:
+    place, words = VIEWS[view]
+    browser.open(place)
+    browser.see(words)
+    complaints = [each for each in browser.complaints() if "status of 404" not in each]
+    by_day = axe(browser, AA)
+    browser.theme("dark")
+    by_night = axe(browser, COLOURS)
     browser.size(*PHONE, phone=True)
-    for name, (place, words) in VIEWS.items():
-        browser.open(place)
-        browser.see(words.split(",")[0])
+    fits = browser.until(lambda: browser.run("return document.documentElement.scrollWidth <= innerWidth"), "narrow")
 
-        assert browser.run("return document.documentElement.scrollWidth <= innerWidth"), name
+    assert (complaints, by_day, by_night, fits) == ([], [], [], True)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_contrast_and_labels_are_those_of_wcag_aa_in_every_view(browser: Browser, theme: str) -> None:
-    browser.theme(theme)
-    found = {}
-    for name, (place, words) in VIEWS.items():
-        browser.open(place)
-        browser.see(words)
-        violations = axe(browser)
-        if violations:
-            found[name] = violations
-
-    assert found == {}
+AA = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+COLOURS = ["cat.color"]
 
 
-def axe(browser: Browser) -> list[tuple[str, str, list[str]]]:
+def axe(browser: Browser, rules: list[str]) -> list[tuple[str, str, list[str]]]:
     browser.driver.set_script_timeout(90)
     browser.driver.execute_cdp_cmd("Runtime.evaluate", {"expression": axe_source()})
     report = browser.driver.execute_async_script(
         """
         const done = arguments[arguments.length - 1];
-        axe.run({preload: false, runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]})
+        axe.run({preload: false, runOnly: arguments[0]})
           .then((report) => done(report.violations), (error) => done([{id: "axe", help: String(error), nodes: []}]));
-        """
+        """,
+        rules,
     )
     return [(each["id"], each["help"], [node["html"][:160] for node in each["nodes"][:3]]) for each in report]
 
@@ -168,7 +160,7 @@ def test_a_host_is_overridden_and_blocked_for_the_whole_fleet(browser: Browser, 
     browser.click("Override books.example")
     browser.write("Delay between", "soon")
     browser.click("Tell the fleet")
-    browser.see("a number with ms")
+    browser.see("write a number and ms")
     browser.write("Delay between", "5s")
     browser.click("Tell the fleet")
     browser.see("The fleet is told about books.example.")
@@ -286,7 +278,7 @@ def test_a_job_is_written_as_a_file_and_as_curl_while_it_is_typed(browser: Brows
 
 def test_the_key_is_asked_for_once_and_travels_in_a_header_only(browser: Browser) -> None:
     digest = "6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090"
-    world = World({"ODRADEK_API_KEYS": f'["mine:{digest}"]'})
+    world = World({"ODRADEK_API_KEYS": f"mine:{digest}"})
     with served(world) as address:
         other = Browser(browser.driver, address)
         other.open()
@@ -303,6 +295,20 @@ def test_the_key_is_asked_for_once_and_travels_in_a_header_only(browser: Browser
 
     assert stored == [1, None, ""]
     assert "abc123" not in other.driver.current_url
+
+
+def test_the_list_goes_on_by_itself_after_the_gateway_was_away(browser: Browser) -> None:
+    stage = Stage().furnish()
+    with served(stage.world) as address:
+        other = Browser(browser.driver, address)
+        other.open()
+        other.see("books-1f2e3d4c")
+    other.see("The API does not answer")
+    stage.a_job("later-00000001", "later", now_ms(), a_ledger(0.01))
+    with served(stage.world, int(address.rpartition(":")[2])):
+        other.see("later-00000001", deadline_s=30)
+        assert "The API does not answer" not in other.text()
+    other.complaints()  # refused connections are in the log, as they should be
 
 
 def many_jobs(count: int) -> Stage:
