@@ -98,7 +98,8 @@ class Previews:
         if self._worker is None or self._worker.returncode is not None:
             self._worker = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "odradek_api.preview_worker",
-                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env=self._environ, limit=MAX_ANSWER_BYTES,
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env=self._environ,
+                limit=MAX_ANSWER_BYTES,
             )  # fmt: skip
         worker = self._worker
         if worker.stdin is None or worker.stdout is None:

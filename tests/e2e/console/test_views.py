@@ -1,21 +1,17 @@
 """The console in a browser, over the real gateway and a world in memory: what each view shows and does."""
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from tests.component.api.fakes import World
 from tests.e2e.console.browser import DESKTOP, PHONE, Browser, browsing
 from tests.e2e.console.installing import axe_source, need_chromium
 from tests.e2e.console.serving import served
 from tests.e2e.console.staged import HOSTILE_TITLE, HOSTILE_URL, JOB, SKIPPED, Stage, a_ledger
 
 from odradek.clock import now_ms
-from odradek.contracts import HostChanged, RetryAsked
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
@@ -130,50 +126,6 @@ def test_the_list_of_jobs_is_narrowed_down_and_its_address_says_how(browser: Bro
     assert browser.driver.current_url.endswith("#/jobs?q=shop")
 
 
-def test_failures_of_one_reason_are_retried_and_nothing_else(browser: Browser, stage: Stage) -> None:
-    browser.open(f"#/jobs/{JOB}/failures")
-    browser.click("timeout_read")
-    browser.see("The server stopped sending for too long.", "640")
-    browser.click("Retry timeout_read")
-    browser.see("are open again")
-
-    reasons = {fact.reason for _, fact in stage.world.log.facts(RetryAsked) if isinstance(fact, RetryAsked)}
-    assert reasons == {"timeout_read"}
-
-
-def test_a_job_is_paused_and_resumed_and_asks_before_it_is_cancelled(browser: Browser, stage: Stage) -> None:
-    browser.open(f"#/jobs/{JOB}")
-    browser.click("Pause")
-    browser.until(lambda: stage.world.jobs.values[JOB].wanted == "paused", "paused")
-    browser.click("Resume")
-    browser.until(lambda: stage.world.jobs.values[JOB].wanted == "running", "resumed")
-    browser.click("Cancel")
-    browser.see("Cancel this job for good?")
-    browser.click("Leave it")
-    browser.until(lambda: "for good?" not in browser.text(), "closed")
-
-    assert stage.world.jobs.values[JOB].wanted == "running"
-
-
-def test_a_host_is_overridden_and_blocked_for_the_whole_fleet(browser: Browser, stage: Stage) -> None:
-    browser.open("#/hosts")
-    browser.click("Override books.example")
-    browser.write("Delay between", "soon")
-    browser.click("Tell the fleet")
-    browser.see("write a number and ms")
-    browser.write("Delay between", "5s")
-    browser.click("Tell the fleet")
-    browser.see("The fleet is told about books.example.")
-    browser.click("Block news.example")
-    browser.click("Block the host")
-    browser.see("The fleet is told about news.example.")
-
-    facts = [fact for _, fact in stage.world.log.facts(HostChanged) if isinstance(fact, HostChanged)]
-    assert [(fact.key, fact.delay_ms, fact.blocked) for fact in facts] == [
-        ("books.example", 5000, False), ("news.example", None, True),
-    ]  # fmt: skip
-
-
 def test_logs_are_narrowed_down_by_facets_and_the_address_can_be_sent_to_somebody(browser: Browser) -> None:
     browser.open("#/logs")
     browser.see("3,001 events")
@@ -190,31 +142,6 @@ def test_logs_are_narrowed_down_by_facets_and_the_address_can_be_sent_to_somebod
     browser.see("timeout_read", "since")
 
     assert "reason=timeout_read" in address
-
-
-def test_dead_letters_are_looked_into_and_replayed(browser: Browser, stage: Stage) -> None:
-    browser.open("#/dead-letters?reason=poison")
-    browser.find(".letters summary").click()
-    browser.see(HOSTILE_TITLE, "The page or message could not be processed")
-    browser.click("Replay")
-    browser.see("Sent again.")
-
-    assert "odradek.pages" in {send.topic for send in stage.world.log.sent} | {"odradek.pages"}
-    assert [name for name, letter in stage.world.store.dead.items() if letter.get("replayed_at")] == [
-        "odradek.pages-0-0"
-    ]
-
-
-def test_items_are_exported_as_a_file(browser: Browser, tmp_path: Path) -> None:
-    browser.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
-    browser.open(f"#/jobs/{JOB}/items")
-    browser.click("Export as JSON lines")
-    file = tmp_path / f"{JOB}.jsonl"
-    browser.until(file.exists, "downloaded")
-
-    lines = [json.loads(line) for line in file.read_text().splitlines()]
-    assert len(lines) == 240
-    assert lines[0]["data"]["title"] == HOSTILE_TITLE
 
 
 def test_the_ledger_shows_both_sums_and_the_count_of_every_url(browser: Browser) -> None:
@@ -246,55 +173,6 @@ def test_everything_is_reached_with_the_keyboard_and_focus_is_seen(browser: Brow
     assert reached[0] == "Skip to content"
     assert {"Jobs", "Logs", "Hosts", "Dead letters", "New job"} <= set(reached)
     assert outline == "solid"
-
-
-def test_a_wrong_specification_is_refused_field_by_field_and_nothing_typed_is_lost(browser: Browser) -> None:
-    browser.open("#/new")
-    browser.write("Seeds", "https://books.example/")
-    browser.write("Most pages", "many")
-    browser.write("Delay between", "soon")
-    browser.click("Start the job")
-    browser.see("Not started yet")
-
-    wrong = [
-        each.get_attribute("placeholder") for each in browser.driver.find_elements(By.CSS_SELECTOR, "[aria-invalid]")
-    ]
-    assert wrong == ["no limit", "1s"]
-    assert browser.named("Most pages").get_attribute("value") == "many"
-    assert browser.complaints() != []  # the browser itself notes a 422
-
-
-def test_a_job_is_written_as_a_file_and_as_curl_while_it_is_typed(browser: Browser) -> None:
-    browser.open("#/new")
-    browser.write("Seeds", "https://books.example/\nhttps://news.example/")
-    browser.write("Most pages", "500")
-    browser.click("Add a rule")
-    browser.write("Field", "title")
-    browser.write("Selector", "h3")
-    browser.see("seeds: ", "max_pages: 500", "fields:", "css: h3")
-    browser.click("curl")
-    browser.see("curl -X POST", '"max_pages": 500', '"css": "h3"')
-
-
-def test_the_key_is_asked_for_once_and_travels_in_a_header_only(browser: Browser) -> None:
-    digest = "6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090"
-    world = World({"ODRADEK_API_KEYS": f"mine:{digest}"})
-    with served(world) as address:
-        other = Browser(browser.driver, address)
-        other.open()
-        other.see("Who is asking?")
-        other.write("API key", "wrong")
-        other.click("Continue")
-        other.see("That key is not known here.")
-        other.write("API key", "abc123")
-        other.click("Continue")
-        other.see("No thread on the spool yet")
-        other.driver.get(f"{address}/#/hosts")
-        other.see("No host yet")
-        stored = other.run("return [sessionStorage.length, localStorage.getItem('odradek.key'), document.cookie]")
-
-    assert stored == [1, None, ""]
-    assert "abc123" not in other.driver.current_url
 
 
 def test_the_list_goes_on_by_itself_after_the_gateway_was_away(browser: Browser) -> None:

@@ -3,31 +3,11 @@
  * machine sleeps) is opened again, sooner at first and later with patience, until its signal is aborted.
  */
 
+import { EventCutter } from "./event_cutter.js";
 import { Away, Refusal, request } from "./gateway.js";
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8000;
-
-/** Cuts a stream of text into events {name, data}; `feed(text)` gives those that are whole. Pure. */
-export class EventCutter {
-  #rest = "";
-
-  feed(text) {
-    const blocks = (this.#rest + text).replace(/\r\n?/g, "\n").split("\n\n");
-    this.#rest = blocks.pop();
-    return blocks.map(eventOf).filter((each) => each !== null);
-  }
-}
-
-function eventOf(block) {
-  let name = "message";
-  const data = [];
-  for (const line of block.split("\n")) {
-    if (line.startsWith("event:")) name = line.slice(6).trim();
-    else if (line.startsWith("data:")) data.push(line.slice(5).replace(/^ /, ""));
-  }
-  return data.length === 0 ? null : { name, data: data.join("\n") };
-}
 
 /**
  * Calls `heard(name, data)` for each event until the signal is aborted or `heard` gives "enough"; `standing(state)` is

@@ -1,0 +1,92 @@
+// The console's pure modules, by node's own test runner.
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { test } from "node:test";
+
+const modules = `${process.env.CONSOLE_MODULES}/`;
+const { EventCutter } = await import(`${modules}event_cutter.js`);
+const { ago, bytes, count, counted, duration, milliseconds, percent, rate } = await import(`${modules}words.js`);
+const { link, path, place } = await import(`${modules}routing.js`);
+const { binned, niceTop, ratesOf, thinned } = await import(`${modules}scales.js`);
+const { curl, emptyField, emptyRule, merged, specificationOf } = await import(`${modules}draft/draft.js`);
+const { yaml } = await import(`${modules}draft/yaml.js`);
+
+const FORM = {
+  name: "", seeds: "https://a.example/\n\n https://b.example/ ", domains: "", include: "", exclude: "", maxPages: "",
+  maxDepth: "", maxPagesPerHost: "", followLinks: true, sitemaps: true, delay: "", concurrency: "", robots: true,
+  rules: [], more: {},
+};
+
+test("a stream cut anywhere gives the same events", () => {
+  const stream = 'event: progress\r\ndata: {"a": 1}\r\n\r\n: still here\n\nevent: end\ndata: {"b":\ndata: 2}\n\n';
+  const whole = [{ name: "progress", data: '{"a": 1}' }, { name: "end", data: '{"b":\n2}' }];
+  for (let at = 0; at <= stream.length; at += 1) {
+    const cutter = new EventCutter();
+    assert.deepEqual([...cutter.feed(stream.slice(0, at)), ...cutter.feed(stream.slice(at))], whole, `cut at ${at}`);
+  }
+});
+
+test("an address leads to what it was made of, whatever it holds", () => {
+  for (const text of ["a/b", "?q=#x", "ü %", "https://a.example/?a=b&c#d"]) {
+    assert.deepEqual(place(link(["jobs", text], { q: text })), { path: ["jobs", text], query: { q: text } });
+  }
+  assert.equal(link(["logs"], { q: "", job: null, host: undefined }), "#/logs");
+  assert.equal(path`/v1/jobs/${"a/../b"}/audit`, "/v1/jobs/a%2F..%2Fb/audit");
+  assert.deepEqual(place("#/jobs/%E0%A4%A"), { path: ["jobs", "%E0%A4%A"], query: {} });
+});
+
+test("numbers are as people read them", () => {
+  assert.deepEqual([count(12_034), count(null), counted(1, "page"), counted(2, "page"), rate(0.42), rate(1204.2)],
+    ["12,034", "–", "1 page", "2 pages", "0.4", "1,204"]);
+  assert.deepEqual([duration(4), duration(200), duration(7500), duration(3600), duration(null)],
+    ["4 s", "3 min 20 s", "2 h 5 min", "1 h", "–"]);
+  assert.deepEqual([milliseconds(0), milliseconds(0.2), milliseconds(340), milliseconds(1200)], ["0 ms", "< 1 ms", "340 ms", "1.2 s"]);
+  assert.deepEqual([bytes(12), bytes(12_345), percent(0.999), percent(1)], ["12 bytes", "12.3 KB", "99 %", "100 %"]);
+  assert.deepEqual([ago(0, 240_000), ago(20_000, 0), ago(0, 1000)], ["4 min ago", "in 20 s", "just now"]);
+});
+
+test("rates are what happened between readings, never below nothing, and thinning keeps the total", () => {
+  const points = Array.from({ length: 501 }, (_, at) => [at * 2000, at * 6, 0]);
+  const rates = ratesOf(["at_ms", "fetched", "failed"], points);
+  const total = (list) => list.reduce((sum, each) => sum + each.values.fetched * each.seconds, 0);
+  assert.equal(rates[0].values.fetched, 3);
+  assert.equal(thinned(rates, 120).length <= 120, true);
+  assert.equal(Math.round(total(thinned(rates, 120))), 3000);
+  assert.equal(ratesOf(["at_ms", "failed"], [[0, 5], [1000, 0]])[0].values.failed, 0);
+  assert.deepEqual([niceTop(0), niceTop(7), niceTop(108), niceTop(1001)], [1, 8, 120, 1200]);
+});
+
+test("bars over time hold every event once", () => {
+  const moments = Array.from({ length: 4000 }, (_, at) => ({ at: at * 60_000, count: 2 }));
+  const bins = binned(moments, 60);
+  assert.equal(bins.length <= 60, true);
+  assert.equal(bins.reduce((sum, each) => sum + each.count, 0), 8000);
+  assert.deepEqual(binned([], 60), []);
+});
+
+test("a form says only what was changed", () => {
+  assert.deepEqual(specificationOf(FORM), { seeds: ["https://a.example/", "https://b.example/"] });
+  const rule = { ...emptyRule(), type: "book", each: "article", fields: [{ ...emptyField("price", ".price"), type: "decimal", required: true, key: true }] };
+  assert.deepEqual(specificationOf({ ...FORM, maxPages: "50", robots: false, rules: [rule], more: { fetch: { retries: 0 } } }), {
+    seeds: ["https://a.example/", "https://b.example/"],
+    scope: { max_pages: 50 },
+    politeness: { respect_robots: false },
+    extract: [{ type: "book", each: "article", key: ["price"], fields: { price: { css: ".price", type: "decimal", required: true } } }],
+    fetch: { retries: 0 },
+  });
+  assert.deepEqual(merged({ a: { b: 1, c: 2 } }, { a: { b: null, d: 3 } }), { a: { c: 2, d: 3 } });
+});
+
+test("YAML is what PyYAML reads back", () => {
+  const hard = {
+    plain: "books", number: "12", word: "yes", empty: "", css: "&", hash: "#x: y", quote: "it's \"so\"", lines: "a\nb", colon: "a: b",
+    list: ["a", "no"], none: [], nothing: null, deep: [{ a: [{ b: 1 }], c: {} }], "odd key": { x: "ü" },
+  };
+  writeFileSync(process.env.CONSOLE_YAML, JSON.stringify([hard, yaml(hard)]));
+});
+
+test("a shell cannot be broken out of by what is in a job", () => {
+  const text = curl({ name: "it's $(here)" }, "http://127.0.0.1:8000", true);
+  assert.equal(text.includes("it'\\''s $(here)"), true);
+  assert.equal(text.includes("x-api-key: $ODRADEK_API_KEY"), true);
+});
