@@ -31,7 +31,7 @@ from odradek.runtime.supervisor import Child, Supervisor, tethered
 from odradek.settings import Settings
 
 MIB = 2**20
-CRAWLED_TOGETHER = 100
+CRAWLED_TOGETHER = 300
 """Pages whose links travel in the same batches, as a parser packs them."""
 STATUS_REQUESTS = 200
 
@@ -128,7 +128,7 @@ class Bench:
             self.found["batches"] += fleet.discover(links)
         fleet.flush()
         fed_s = time.monotonic() - began
-        until(lambda: fleet.accepted() >= self.options.urls, 600, "not all are folded", every=lambda: self._tell(fleet))
+        until(lambda: fleet.accepted() >= self.options.urls, 800, "not all are folded", every=lambda: self._tell(fleet))
         took_s, spent_s = time.monotonic() - began, scheduler.cpu_s - cpu_s
         self.found["feed"] = {
             "sent_s": round(fed_s, 1),

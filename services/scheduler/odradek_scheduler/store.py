@@ -53,6 +53,8 @@ class PartitionStore:
         self._path = path
         self._value_offset = value_offset
         self._closed = False
+        self._marked: set[bytes] = set()
+        """Prefixes of tables that have markers; others need not be asked."""
         self._db: Any = Rdict(str(path), _options(cache, buffers))
         self._drop_old_markers(time.time())
 
@@ -76,38 +78,39 @@ class PartitionStore:
         for write in writes:
             full = _PREFIX[write.table] + write.key
             if write.value is None:
-                batch.delete(full)
-                batch.put(_MARKER + full, _marker(write.offset, time.time()))
+                self._bury(batch, full, write.offset)
             else:
                 batch.put(full, write.value)
         self._db.write(batch)
 
+    def _bury(self, batch: Any, full: bytes, offset: int) -> None:
+        batch.delete(full)
+        batch.put(_MARKER + full, b"%d %d" % (offset, time.time()))
+        self._marked.add(full[:1])
+
     def recover(self, table: TableName, records: Iterable[Record]) -> int:
         """Lay changelog records over the table, the newest per key winning; returns how many changed something."""
-        news: dict[bytes, bytes | None] = {}
-        deaths: dict[bytes, int] = {}
+        prefix, newest = _PREFIX[table], dict[bytes, tuple[int, bytes | None]]()
         for key, value, died in records:
-            full = _PREFIX[table] + key
-            have = news[full] if full in news else self._db.get(full)
-            alive = -1 if have is None else self._value_offset(table, have)
             offset = died if value is None else self._value_offset(table, value)
-            dead = deaths[full] if full in deaths else self._died(full)
-            if offset < max(alive, dead):
+            known = newest.get(key)
+            if known is None or offset >= known[0]:
+                newest[key] = (offset, value)
+        names = [prefix + key for key in newest]
+        held = self._db.get(names)
+        graves = self._db.get([_MARKER + name for name in names]) if prefix in self._marked else [None] * len(names)
+        batch, changed = WriteBatch(raw_mode=True), 0
+        for full, have, grave, (offset, value) in zip(names, held, graves, newest.values(), strict=True):
+            alive = -1 if have is None else self._value_offset(table, have)
+            if offset < alive or (grave is not None and offset < _died(grave)):
                 continue
+            changed += value != have
             if value is None:
-                deaths[full] = offset
-            if value != have:
-                news[full] = value
-        batch = WriteBatch(raw_mode=True)
-        for full, value in news.items():
-            if value is None:
-                batch.delete(full)
-            else:
+                self._bury(batch, full, offset)
+            elif value != have:
                 batch.put(full, value)
-        for full, offset in deaths.items():
-            batch.put(_MARKER + full, _marker(offset, time.time()))
         self._db.write(batch)
-        return len(news)
+        return changed
 
     def changelog_offset(self, table: TableName) -> int | None:
         """Up to which record of the table's changelog everything is in here, or None."""
@@ -123,15 +126,13 @@ class PartitionStore:
         self._closed = True
         self._db.close()
 
-    def _died(self, full: bytes) -> int:
-        found = self._db.get(_MARKER + full)
-        return -1 if found is None else int(found.split(b" ")[0])
-
     def _drop_old_markers(self, now_s: float) -> None:
         batch = WriteBatch(raw_mode=True)
         for key, value in self._range(_MARKER, _MARKER):
             if int(value.split(b" ")[1]) < now_s - MARKER_LIFE_S:
                 batch.delete(key)
+            else:
+                self._marked.add(key[1:2])
         self._db.write(batch)
 
     def _range(self, prefix: bytes, first: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -193,8 +194,9 @@ class Stores:
         return self._folder / f"partition-{partition}"
 
 
-def _marker(offset: int, now_s: float) -> bytes:
-    return b"%d %d" % (offset, now_s)
+def _died(marker: bytes) -> int:
+    """The frontier offset in a marker."""
+    return int(marker[: marker.index(b" ")])
 
 
 def _after(prefix: bytes) -> bytes:
