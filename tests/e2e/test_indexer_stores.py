@@ -55,12 +55,12 @@ class Running:
             self._process = subprocess.Popen(
                 self.engine.command, env={**os.environ, **self.engine.env}, stdout=log, stderr=log
             )
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 90
         while not self.engine.ready():
             assert time.monotonic() < deadline, "the engine does not answer"
 
-    def kill(self) -> None:
-        self._process.send_signal(signal.SIGKILL)
+    def kill(self, by: signal.Signals = signal.SIGKILL) -> None:
+        self._process.send_signal(by)
         self._process.wait()
 
 
