@@ -3,7 +3,8 @@
 Apache Kafka, one scheduler and the gateway, nothing else: what is accepted stays pending. Printed are the time and the
 gateway's memory, whether received + rejected are all lines, what Kafka holds after a connection was cut and after the
 same list was sent again with the same idempotency key, and the latency of `GET /v1/jobs/{id}` for a small and a large
-backlog, asked in turn. `--seeds 20000 --cut 20000` is a quick run; `--more 1000000` makes the large backlog two millions.
+backlog, asked in turn. `--seeds 20000 --cut 20000` is a quick run; `--more 1000000` makes the large backlog two
+millions.
 """
 
 import argparse
