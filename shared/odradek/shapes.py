@@ -5,6 +5,7 @@ Host and port, the path with numbers and identifiers replaced, and the names of 
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 
 NUMBER: Final = "{n}"
@@ -21,6 +22,7 @@ _SWITCHES: Final = 2
 """A word that changes between letters and digits so often is an identifier; `top10` and `covid19` are words."""
 
 
+@lru_cache(maxsize=8192)
 def shape(url: str) -> str | None:
     """The pattern that a URL follows; None when it stands for itself alone."""
     rest = url.partition("://")[2].partition("#")[0]

@@ -235,7 +235,7 @@ def test_writes_are_one_for_each_url_page_host_job_and_pattern() -> None:
     crawl = Crawl()
     crawl.fold(a_job(), *(a_link(str(number)) for number in range(20)))
     facts = [fact for number in range(20) for fact in (Fetched(job="j", fp=str(number), key="a.example"),)]
-    writes = crawl.fold(*facts, *(an_outcome(str(number)) for number in range(20)), a_link("new"))
+    writes = crawl.fold(*facts, *(an_outcome(str(number), content="c") for number in range(20)), a_link("new"))
     assert sorted({write.table for write in writes}) == ["backlog", "hosts", "ledger", "seen"]
     assert len(writes) == 20 + 1 + 1 + 1 + 1 + 1
 

@@ -102,7 +102,7 @@ def outcome_seen(touched: "Touched", run: str, seen: Seen, fact: Parsed) -> None
         for pattern in _counting(touched, run, seen.key, pattern_of(seen.url)):
             pattern.trapped += 1
     elif fact.outcome == "fetched":
-        for pattern in _counting(touched, run, seen.key, shape(seen.url)):
+        for pattern in _counting(touched, run, seen.key, None if fact.content is None else shape(seen.url)):
             pattern.page_read(fact.content)
         for pattern in _counting(touched, run, seen.key, path_with_queries(seen.url)):
             pattern.page_read(None)

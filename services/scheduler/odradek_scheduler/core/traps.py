@@ -19,6 +19,7 @@ _DATES = (
     re.compile(rf"[?&](?:year|yr|y|jahr|annee)={_YEAR}(?=&|$)", re.IGNORECASE),
     re.compile(rf"[?&](?:date|day|month|week|from|start|d)={_YEAR}(?:0[1-9]|1[0-2])(?:[0-3]\d)?(?=&|$)", re.IGNORECASE),
 )
+_FOUR_DIGITS = re.compile(r"\d{4}")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -64,6 +65,8 @@ def _sequence_trap(segments: list[str], most: int) -> str | None:
 
 def calendar_trap(rest: str, traps: Traps, year: int) -> str | None:
     """A date in path or query that lies beyond the job's horizon, as pages of an endless calendar have it."""
+    if _FOUR_DIGITS.search(rest) is None:
+        return None
     for pattern in _DATES:
         for match in pattern.finditer(rest):
             found = int(match["year"])
