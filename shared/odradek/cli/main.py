@@ -22,21 +22,22 @@ class Command:
 
 COMMANDS = {
     "crawl": Command(
-        "crawl", "Crawl a site on this machine and write its items; the same command again resumes or reports."
+        "crawl",
+        "Crawl a site to its end on this machine and write its items; the same command again resumes or reports.",
     ),
     "up": Command("up", "Run the whole stack on this machine until Ctrl-C; a service that dies is started again."),
     "jobs": Command("jobs", "Submit, watch and steer jobs."),
     "explain": Command("asking", "Why a URL was or would be fetched, skipped or refused by a job."),
     "fetch": Command(None, "Fetch one URL as the fetcher would, and tell what came of it."),
-    "extract": Command(None, "Extract records from one URL or file as the parser would, and tell what came of it."),
+    "extract": Command(None, "Show what each rule finds on a page, with which parser, and why fields are empty."),
     "logs": Command("asking", "Search crawl events, newest first."),
-    "items": Command("asking", "Every item of a job as JSON lines."),
+    "items": Command("asking", "Items of a job in the order of their ids."),
     "hosts": Command("asking", "What is known of hosts, and overrides."),
     "dead-letters": Command("asking", "Messages that could not be processed."),
     "service": Command("services", "Run one service with the engines that the environment names, until SIGTERM."),
     "topics": Command("services", "Create Kafka's topics and verify them; run it before any service starts."),
     "keys": Command("keys", "Make and list API keys."),
-    "doctor": Command("doctor", "What is reachable, what is misconfigured, and what to do."),
+    "doctor": Command("doctor", "Look at settings, Kafka, topics, services, MongoDB, Elasticsearch and the gateway."),
 }
 """Every command in the order of the help."""
 

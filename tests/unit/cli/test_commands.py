@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -79,6 +81,18 @@ def test_every_command_is_found_with_and_without_the_others() -> None:
     for name in COMMANDS:
         assert name in whole
         assert run(name, "--help").exit_code == 0
+
+
+def test_the_help_says_of_each_command_what_the_command_says_of_itself() -> None:
+    for name, command in COMMANDS.items():
+        said = " ".join(run(name, "--help").output.split())
+        assert command.help.removesuffix(".") in said, name
+
+
+def test_the_help_imports_no_command() -> None:
+    code = "import sys; from odradek.cli.main import application; application(['--help']); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    assert not {"pydantic", "httpx", "msgspec", "importlib.metadata", "odradek.settings"} & set(loaded)
 
 
 @pytest.mark.parametrize(
