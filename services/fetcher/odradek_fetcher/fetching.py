@@ -20,8 +20,6 @@ from odradek_fetcher.core.soft_blocks import SameBodies, may_be_blocked
 from odradek_fetcher.core.verdicts import judge
 from odradek_fetcher.http import Fetch
 
-PROXY_FAULTS = frozenset(("proxy",))
-
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -102,7 +100,7 @@ class Fetching:
     async def _exchange(self, asked: Order, deadline: Deadline) -> Answer:
         answer = await self._fetch.fetch(asked, deadline)
         if asked.proxy is not None:
-            failed = answer.failure is not None and answer.failure.reason in PROXY_FAULTS
+            failed = answer.failure is not None and answer.failure.reason == "proxy"
             self.proxies.settle(asked.proxy, failed=failed, now_s=time.monotonic())
         return answer
 

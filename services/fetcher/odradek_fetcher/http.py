@@ -26,6 +26,8 @@ ERROR_BODY_BYTES = 64 * 1024
 """Read of an answer that is no success: enough to know a challenge, and to use the connection again."""
 STALE_TRIES = 2
 """A kept connection that the site closed meanwhile is no failure; so often another one is taken."""
+PROXY_REFUSES = 407
+"""Proxy Authentication Required: never the site's answer."""
 _SAFE = frozenset(("GET", "HEAD"))
 _NO_BODY = frozenset((204, 205, 304))
 
@@ -126,6 +128,8 @@ class _Exchange:
         )
         self._note_address(response)
         try:
+            if self.order.proxy is not None and response.status_code == PROXY_REFUSES:
+                raise httpx.ProxyError("the proxy wants other credentials")
             await self._read(response)
         finally:
             await response.aclose()

@@ -10,6 +10,8 @@ from odradek.specification import JobSpecification
 from odradek_fetcher.core.plans import Plan, PlanProblem, plan
 from odradek_fetcher.settings import user_agent
 
+MOST_PLANS = 1000
+"""Kept at once; the oldest are forgotten and worked out again when they are needed."""
 _UNREAD = ("extract", "seeds")
 """Parts that say nothing about fetching, and whose reading takes long or much memory."""
 
@@ -33,6 +35,8 @@ class Jobs(JobRecords):
         known = self._plans.get(record.job)
         if known is None or known[0] != record.version:
             known = self._plans[record.job] = (record.version, self._work_out(record))
+            if len(self._plans) > MOST_PLANS:
+                del self._plans[next(iter(self._plans))]
         return known[1]
 
     def _work_out(self, record: JobRecord) -> Plan | PlanProblem:

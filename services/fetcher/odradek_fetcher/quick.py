@@ -66,7 +66,7 @@ class _Connector(aiohttp.TCPConnector):
         self._factory = partial(_connected, self._factory)
 
     async def connect(self, req: Any, traces: Any, timeout: Any) -> Any:  # noqa: ASYNC109  (aiohttp's signature)
-        """A kept connection or a new one; a literal address, which aiohttp asks no resolver for, is checked here."""
+        """A kept connection or a new one."""
         connection = await super().connect(req, traces, timeout)
         transport = connection.transport
         peer = None if transport is None else transport.get_extra_info("peername")
@@ -75,6 +75,7 @@ class _Connector(aiohttp.TCPConnector):
         return connection
 
     async def _create_connection(self, req: Any, traces: Any, timeout: Any) -> Any:  # noqa: ASYNC109  (aiohttp's)
+        """Checks literal addresses too, for which aiohttp asks no resolver."""
         probe = PROBE.get(None) or Probe()
         probe.opened = True
         begun = time.perf_counter()

@@ -18,7 +18,7 @@ from odradek_fetcher.transports import Transports
 
 FIRST_TRY, LATER_TRY = 0, 1
 """They take different HTTP libraries."""
-LIMITS = Limits(connect_s=1.0, read_s=1.0)
+LIMITS = Limits(connect_s=5.0, read_s=5.0)
 
 Fetch = Callable[..., Awaitable[Result]]
 """`await fetch(url, spec={"timeout": 2}, kind="robots")`: part `fetch` of the job, and fields of the request."""
@@ -49,7 +49,7 @@ async def a_fetching(
         found = identify(url)
         assert isinstance(found, CrawlUrl)
         request = a_request(**({"url": found.url, "fp": found.fp, "key": found.key} | changes))
-        job = JobSpecification.from_wire({"fetch": {"timeout": 3, **(spec or {})}})
+        job = JobSpecification.from_wire({"fetch": {"timeout": 10, **(spec or {})}})
         return await fetching.carry_out(request, plan(job, user_agent="Odradek/0.1", environ={}), found)
 
     yield fetch

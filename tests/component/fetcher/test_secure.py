@@ -318,6 +318,19 @@ async def test_a_proxy_that_is_away_is_the_proxys_failure(kind: str) -> None:
     assert (result.page.outcome, result.page.reason, result.page.retry_in_ms) == ("failed", "proxy", 5000)
 
 
+async def test_a_proxy_that_wants_credentials_is_the_proxys_failure() -> None:
+    async def locked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+
+    async with a_server(locked) as port, a_fetching(everywhere_here) as fetch:
+        proxies = {"proxies": [f"http://127.0.0.1:{port}"]}
+        plain = (await fetch("http://good.example/", proxies)).page
+        tunnelled = (await fetch("https://good.example/", proxies)).page
+    assert (plain.reason, plain.status, tunnelled.reason, tunnelled.status) == ("proxy", 407, "proxy", None)
+
+
 async def test_a_proxy_that_talks_nonsense_is_the_proxys_failure() -> None:
     async with a_server(nonsense) as port, a_fetching(everywhere_here) as fetch:
         by_socks = await fetch("http://good.example/", {"proxies": [f"socks5://127.0.0.1:{port}"]})
