@@ -57,8 +57,8 @@ up: ## the stack by docker compose
 
 LOCK := $(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-header --prerelease if-necessary-or-explicit
 lock: install ## pin every dependency again, with hashes and without index addresses
-	$(LOCK) --universal --python-version 3.11 --extra embedded --extra parquet --extra dev pyproject.toml -o requirements.lock
-	$(LOCK) --universal --python-version 3.13 --extra parquet -c requirements.lock pyproject.toml -o compose/requirements.lock
+	$(LOCK) --universal --python-version 3.11 --extra embedded --extra parquet --extra s3 --extra dev pyproject.toml -o requirements.lock
+	$(LOCK) --universal --python-version 3.13 --extra parquet --extra s3 -c requirements.lock pyproject.toml -o compose/requirements.lock
 	echo hatchling | $(LOCK) --universal --python-version 3.13 -c requirements.lock - -o compose/build.lock
 
 docs: install ## write the generated documents again
