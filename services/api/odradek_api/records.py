@@ -40,6 +40,8 @@ class Records:
         self._log, self._jobs = log, jobs
         self._written: dict[str, JobRecord] = {}
         self._gone: set[str] = set()
+        self._order: dict[str, None] = {}
+        """Job ids as `all` gave them last: they are sorted again only when a job comes or goes."""
         self._untold: set[str] = set()
         self._locks = Locks()
 
@@ -59,12 +61,19 @@ class Records:
 
     def all(self) -> list[JobRecord]:
         """All jobs, newest first; jobs of the same millisecond by id."""
-        return sorted(self.each(), key=lambda each: (-each.created_at_ms, each.job))
+        records = {record.job: record for record in self.each()}
+        if records.keys() != self._order.keys():
+            newest = sorted(records.values(), key=lambda each: (-each.created_at_ms, each.job))
+            self._order = dict.fromkeys(each.job for each in newest)
+        return [records[job] for job in self._order]
 
     def each(self) -> Iterator[JobRecord]:
         """All jobs in any order."""
-        names = {job for job, _ in self._jobs.items()} | set(self._written)
-        return (self.get(job) for job in names - self._gone)
+        for job, viewed in self._jobs.items():
+            if job not in self._gone:
+                yield self.get(job) if job in self._written else viewed
+        viewed_too = self._jobs.get
+        yield from (record for job, record in list(self._written.items()) if viewed_too(job) is None)
 
     async def create(self, record: JobRecord) -> None:
         """Write a new job's record, then tell every partition of it with its specification."""

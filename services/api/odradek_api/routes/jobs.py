@@ -76,7 +76,7 @@ async def jobs(
     given = parts(request)
     records = given.gateway.records.all()
     if state is not None:
-        records = [each for each in records if given.gateway.standing(each.job).state == state]
+        records = [each for each in records if given.gateway.state(each) == state]
     page, following = cursor_page(records, cursor, limit)
     return {"data": [shown(given, record) for record in page], "next_cursor": following}
 
