@@ -4,6 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from odradek.testing.site import Catalogue
+
 from .pages import a_reading, a_spec
 
 
@@ -72,3 +74,11 @@ def test_order_does_not_matter(pieces: list[str], rng: object) -> None:
         "".join(f"<p>{p.replace('<', '&lt;')}</p>" for p in each) + "<p>end</p>" for each in (pieces, shuffled)
     )
     assert content(one) == content(other)
+
+
+@pytest.mark.parametrize("cards", [0, 10])
+def test_every_page_of_the_bench_site_says_something_else(cards: int) -> None:
+    catalogue = Catalogue(cards=cards)
+    found = {content(catalogue.body(page).decode(), catalogue.url(page)) for page in range(150)}
+    assert len(found) == 150
+    assert None not in found
