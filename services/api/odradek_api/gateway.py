@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from odradek.archives import archive_refusal
 from odradek.clock import now_ms
 from odradek.contracts import CLOSED, JobRecord, JobState, PatternReleased, Progress, Reached, RetryAsked, Wanted
 from odradek.kafka.packing import batch_for
@@ -162,7 +163,11 @@ class Gateway:
             await self._heal(record)
 
     def _check(self, spec: JobSpecification) -> None:
-        wrong = wrong_in(spec, allow_private=self._settings.allow_private_networks)
+        wrong = list(wrong_in(spec, allow_private=self._settings.allow_private_networks))
+        archive = spec.archive
+        refusal = None if archive is None else archive_refusal(archive.warc, self._settings.archive_dir)
+        if refusal is not None:
+            wrong.append({"field": "archive.warc", "message": refusal})
         if wrong:
             raise wrong_fields(wrong)
 

@@ -7,13 +7,13 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import IO, Any, Protocol
 
+from odradek.archives import S3, archive_refusal
 from odradek.errors import InfrastructureAway, UserError
 
 BEGINNING_BYTES = 64 * 1024
 ANSWER_S = 30
 LEFT_OVER_S = 3600
 """A half-written file that is older was left by a process that died."""
-S3 = "s3://"
 
 
 class Shelf(Protocol):
@@ -42,12 +42,10 @@ def open_shelf(where: str, archive_dir: Path) -> Shelf:
     Raises:
         UserError: the folder is outside, or what buckets need is not installed.
     """
-    if where.startswith(S3):
-        return Bucket(where)
-    outer, folder = archive_dir.resolve(), (archive_dir / where).resolve()
-    if not folder.is_relative_to(outer):
-        raise UserError(f"The archive {where} lies outside {outer}, which ODRADEK_ARCHIVE_DIR allows.")
-    return Folder(folder)
+    refusal = archive_refusal(where, archive_dir)
+    if refusal is not None:
+        raise UserError(f"The archive {refusal}.")
+    return Bucket(where) if where.startswith(S3) else Folder((archive_dir / where).resolve())
 
 
 class Folder:
