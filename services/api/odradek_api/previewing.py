@@ -33,16 +33,15 @@ log = structlog.get_logger()
 class Previews:
     """One worker, started when it is needed and let go when it was idle for five minutes."""
 
-    def __init__(self, environ: Mapping[str, str] | None = None, longest_s: float = LONGEST_S) -> None:
+    def __init__(self, environ: Mapping[str, str] | None = None) -> None:
         given = os.environ if environ is None else environ
         self._environ = {name: given[name] for name in HANDED_ON if name in given}
-        self._longest_s = longest_s
         self._worker: asyncio.subprocess.Process | None = None
         self._turn = asyncio.Lock()
         self._waiting = 0
         self._idle: asyncio.TimerHandle | None = None
 
-    async def look(self, url: str, spec: dict[str, Any]) -> dict[str, Any]:
+    async def look(self, url: str, spec: dict[str, Any], longest_s: float = LONGEST_S) -> dict[str, Any]:
         """{page, inspection, withheld} of a page under a specification as on the wire.
 
         Raises:
@@ -56,7 +55,7 @@ class Previews:
         self._waiting += 1
         try:
             async with self._turn:
-                found = await self._asked({"url": url, "spec": spec})
+                found = await self._asked({"url": url, "spec": spec}, longest_s)
         finally:
             self._waiting -= 1
         if "error" in found:
@@ -73,13 +72,13 @@ class Previews:
                 worker.kill()
             await worker.wait()
 
-    async def _asked(self, question: dict[str, Any]) -> dict[str, Any]:
+    async def _asked(self, question: dict[str, Any], longest_s: float) -> dict[str, Any]:
         try:
-            async with asyncio.timeout(self._longest_s):
+            async with asyncio.timeout(longest_s):
                 line = await self._exchanged(msgspec.json.encode(question) + b"\n")
         except TimeoutError:
             await self.close()
-            raise Problem(504, "Took too long", f"The page was not read within {self._longest_s:g} s.") from None
+            raise Problem(504, "Took too long", f"The page was not read within {longest_s:g} s.") from None
         except (OSError, ValueError, asyncio.CancelledError) as error:
             # Whatever was under way is lost: an answer of its own would be taken for that of the next question.
             await self.close()

@@ -19,8 +19,9 @@ NAMED = """
     const name = (each) => each.getAttribute("aria-label") ?? each.labels?.[0]?.textContent ?? each.textContent;
     const usable = (each) => each.checkVisibility() && !each.disabled && each.closest("[inert]") === null;
     const top = document.querySelector("dialog[open]") ?? document;
-    return [...top.querySelectorAll("a, button, input, select, textarea, summary")]
-      .find((each) => usable(each) && name(each).trim().startsWith(arguments[0])) ?? null;
+    const all = [...top.querySelectorAll("a, button, input, select, textarea, summary")].filter(usable);
+    return all.find((each) => name(each).trim() === arguments[0])
+      ?? all.find((each) => name(each).trim().startsWith(arguments[0])) ?? null;
 """
 
 
