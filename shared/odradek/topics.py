@@ -107,9 +107,12 @@ TOPICS: dict[str, Topic] = {
             retention_ms=7 * DAY_MS,
             retention_bytes=2 * 1024**3,
             written_by=("fetcher",),
-            read_by=("parser",),
+            read_by=(
+                "parser",
+                "indexer",
+            ),
             note="the value is the body after content-decoding, the header `page` its metadata; "
-            "a failed fetch has no body",
+            "a failed fetch has no body; the indexer reads it only where a job keeps an archive",
         ),
         Topic(
             name=ITEMS,
