@@ -57,11 +57,16 @@ class Lease:
         """Nothing is read: the membership is all that is wanted."""
         consumer.assign(partitions)
         consumer.pause(partitions)
-        if partitions:
+        if _counts(partitions):
             self._held.set()
             log.info("lease_held", group=self._group)
 
     def _taken(self, consumer: Any, partitions: list[Any]) -> None:  # noqa: ARG002  (the library's signature)
-        if partitions:
+        if _counts(partitions):
             self._held.clear()
             log.info("lease_given_up", group=self._group)
+
+
+def _counts(partitions: list[Any]) -> bool:
+    """The first partition is the lease; there is no other."""
+    return any(each.partition == 0 for each in partitions)
