@@ -1,6 +1,6 @@
 """Sitemaps that robots.txt names: handed to a job once, outside its counters and limits, and waited for."""
 
-from odradek.contracts import Discovered, Question, RobotsFetched, RunDue, SkipRest
+from odradek.contracts import Discovered, Question, RetryAsked, RobotsFetched, RunDue, SkipRest
 from odradek_scheduler.core.state import Ledger, ledger_key, run_id, unpack
 
 from .harness import NOW_MS, Crawl, a_job, a_link
@@ -69,6 +69,14 @@ def test_a_sitemap_that_fails_is_tried_again() -> None:
     ended(crawl, outcome="failed", reason="http_503", retry_in_ms=1000)
     again = [(request.kind, request.attempt) for request in crawl.after(s=2).dispatch() if request.kind == "sitemap"]
     assert again == [("sitemap", 1), ("sitemap", 1)]
+
+
+def test_retry_failed_asks_for_failed_sitemaps_again() -> None:
+    crawl = a_crawl()
+    ended(crawl, outcome="failed", reason="http_404")
+    crawl.fold(RetryAsked(job="j", epoch=2))
+    assert sorted(request.kind for request in crawl.after(s=2).dispatch()) == ["page", "sitemap", "sitemap"]
+    assert (sitemap_ledger(crawl).failed, sitemap_ledger(crawl).pending) == (0, 2)
 
 
 def test_sitemaps_are_handed_over_once_for_each_run_also_after_a_take_over() -> None:

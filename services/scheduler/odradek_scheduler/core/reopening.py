@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from odradek.contracts import PatternReleased, RetryAsked
 from odradek_scheduler.core import ledger as ledgers
 from odradek_scheduler.core import quarantine
+from odradek_scheduler.core.sitemaps import sitemap_run
 from odradek_scheduler.core.state import REOPENED, Seen, Standing, Step, run_id, seen_key, standing
 
 if TYPE_CHECKING:
@@ -21,21 +22,24 @@ _TRAP: Final = b'"trap"'
 
 
 def retried(touched: "Touched", fact: RetryAsked, place: Place) -> None:
-    """Failed URLs, of one reason or all; those of a blocked host, which failed nowhere, by that reason only."""
+    """Failed URLs and sitemaps, of one reason or all; those of a blocked host, which failed nowhere, by that only."""
     state, mark = ("skipped", _BLOCKED) if fact.reason == BLOCKED else ("failed", _FAILED)
 
     def asked(seen: Seen, now: Standing) -> bool:  # noqa: ARG001  (the question is the same for all reopenings)
         return now.state == state and fact.reason in (None, now.reason)
 
     if _goes_on(touched, fact, place):
-        _reopen(touched, fact, place, mark, asked)
+        run = run_id(fact.job, fact.run)
+        for each in (run, sitemap_run(run)):
+            _reopen(touched, each, fact, place, mark, asked)
 
 
 def released(touched: "Touched", fact: PatternReleased, place: Place) -> None:
     """Trapped URLs of a pattern, which is never quarantined again in this run."""
     if _goes_on(touched, fact, place):
-        quarantine.released(touched, run_id(fact.job, fact.run), fact)
-        _reopen(touched, fact, place, _TRAP, lambda seen, now: quarantine.reopened_by(fact, seen, now))
+        run = run_id(fact.job, fact.run)
+        quarantine.released(touched, run, fact)
+        _reopen(touched, run, fact, place, _TRAP, lambda seen, now: quarantine.reopened_by(fact, seen, now))
 
 
 def _goes_on(touched: "Touched", fact: RetryAsked | PatternReleased, place: Place) -> bool:
@@ -49,12 +53,12 @@ def _goes_on(touched: "Touched", fact: RetryAsked | PatternReleased, place: Plac
 
 def _reopen(
     touched: "Touched",
+    run: str,
     fact: RetryAsked | PatternReleased,
     place: Place,
     mark: bytes,
     asked: Callable[[Seen, Standing], bool],
 ) -> None:
-    run = run_id(fact.job, fact.run)
     ledger, counts = touched.ledger(run)
     prefix = seen_key(run, "")
     for key, seen in touched.seen_with(prefix, (fact.first.encode(), fact.end.encode()), mark):
