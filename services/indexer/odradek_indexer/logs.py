@@ -129,5 +129,5 @@ class EventIndex:
                 until = {"query": {"range": {"@timestamp": {"lte": hits[0]["_source"]["@timestamp"]}}}}
                 deleted = self._engine.call("POST", delete_path(), until).get("deleted")
                 log.info("oldest_events_deleted", deleted=deleted, cap=self._cap.most)
-        except SearchRefused as error:
+        except (SearchRefused, InfrastructureAway) as error:  # the batch is stored, and the next one comes here again
             log.warning("oldest_events_kept", error=str(error))

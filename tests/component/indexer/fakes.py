@@ -181,6 +181,8 @@ class MemorySearch:
         """A larger request is refused as a whole."""
         self.status = 0
         """Status of every answer; 0: the right one."""
+        self.counting = 200
+        """Status when events are counted."""
         self._lifecycle = lifecycle
         memory = self
 
@@ -210,7 +212,7 @@ class MemorySearch:
             return 404, {"error": {"type": "index_not_found_exception", "reason": "no template"}}
         verb = request.path.rsplit("/", 1)[1]
         return {"_bulk": self._bulk, "_delete_by_query": self._delete, "_search": self._search}.get(
-            verb, lambda _: (200, {"count": len(self.events)})
+            verb, lambda _: (self.counting, {"count": len(self.events)})
         )(request)
 
     def _policy(self, request: Request) -> Answer:

@@ -183,3 +183,13 @@ async def test_without_a_cap_nothing_is_deleted() -> None:
         await index(records(*(an_event(f"e{number}") for number in range(start, start + 100))))
 
     assert len(search.events) == 300
+
+
+async def test_an_engine_that_cannot_delete_now_stores_all_the_same() -> None:
+    search = MemorySearch()
+    search.counting = 503
+    index = indexing(search, most=10)
+    delivered = records(*(an_event(f"e{number}") for number in range(30)))
+
+    assert await index(delivered) == [Done(record) for record in delivered]
+    assert len(search.events) == 30
