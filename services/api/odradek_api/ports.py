@@ -70,6 +70,10 @@ class Results(Protocol):
         """Items as JSON lines in the order of their ids, read as they are taken."""
         ...
 
+    def count_items(self, job: str, wanted: ItemFilter = ...) -> int:
+        """How many are stored."""
+        ...
+
     def forget_job(self, job: str) -> int:
         """Delete a job's items and dead letters; returns the number of items."""
         ...

@@ -53,6 +53,11 @@ class Reader:
         while (document := _asked(lambda: next(found, None))) is not None:
             yield exported_json(document) + b"\n"
 
+    def count_items(self, job: str, wanted: ItemFilter = ALL_ITEMS) -> int:
+        """How many items of a job are stored."""
+        match, items = items_match(job, wanted), self._items(job)
+        return _asked(lambda: items.count_documents(match))
+
     def forget_job(self, job: str) -> int:
         """Delete a job's items and dead letters; returns the number of items."""
         items = self._items(job)

@@ -127,6 +127,9 @@ class FakeStore:
         for item in self.items_after(job, None, 1_000_000, wanted):
             yield msgspec.json.encode(item) + b"\n"
 
+    def count_items(self, job: str, wanted: ItemFilter = ALL_ITEMS) -> int:
+        return len(self.items_after(job, None, 1_000_000, wanted))
+
     def forget_job(self, job: str) -> int:
         self._answer()
         mine = [name for name, item in self.items.items() if item["job_id"] == job]

@@ -49,6 +49,14 @@ async def test_items_can_be_asked_for_by_type(world: World) -> None:
     assert [each["_id"] for each in found] == ["j:9"]
 
 
+async def test_stored_items_are_counted_afresh(world: World) -> None:
+    world.store.items["j:9"] = an_item("j", 9, _id="j:9", type="author")
+
+    assert (await got(world, "/v1/jobs/j/items/count")).json() == {"total": 6}
+    assert (await got(world, "/v1/jobs/j/items/count", type="author")).json() == {"total": 1}
+    assert (await got(world, "/v1/jobs/nobody/items/count")).status_code == 404
+
+
 async def test_an_export_has_every_item_of_the_job_in_each_format(world: World) -> None:
     lines = await got(world, "/v1/jobs/j/export")
     table = await got(world, "/v1/jobs/j/export", format="csv")

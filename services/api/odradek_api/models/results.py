@@ -53,6 +53,12 @@ class Moment(Shape):
     count: int
 
 
+class ItemCount(Shape):
+    """How many there are."""
+
+    total: int
+
+
 class Slow(Facet):
     """A host and how long its fetches took on average; of the 1,000 hosts with the most events."""
 

@@ -62,6 +62,14 @@ async def items(
     return {"data": found, "next_cursor": found[-1]["_id"] if len(found) == limit else None}
 
 
+@router.get("/{job}/items/count", response_model=models.ItemCount, responses=errors(404, 422, 503))
+async def count(request: Request, job: JobId, wanted: Annotated[Wanted, Depends()]) -> dict[str, Any]:
+    """Count the items that are stored, afresh: what the ledger says of them, from the other side."""
+    given = parts(request)
+    given.gateway.records.get(job)
+    return {"total": await asyncio.to_thread(given.results.count_items, job, wanted.filter())}
+
+
 @router.get(
     "/{job}/export",
     response_class=StreamingResponse,
