@@ -25,9 +25,9 @@ class StagedStore(FakeStore):
         return {"total": len(found), "data": page, "after": more}
 
     def facets(self, query: Document) -> Document:
-        self._answer()
+        facets = super().facets(query)
         found = [event for event in self.logs if matches(event, query)]
-        facets: Document = {"total": len(found)}
+        facets["total"] = len(found)
         for name in FACETS:
             counts = Counter(value for each in found if (value := _value(each, FIELDS[name])) is not None)
             facets[name] = [{"value": value, "count": count} for value, count in counts.most_common(20)]

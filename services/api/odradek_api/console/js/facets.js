@@ -2,23 +2,29 @@
 
 import { el } from "./elements.js";
 import { binned } from "./scales.js";
-import { count, counted, moment, shortCount } from "./words.js";
+import { count, counted, milliseconds, moment, shortCount } from "./words.js";
 
 const LISTS = [["outcome", "Outcome"], ["reason", "Reason"], ["status", "HTTP status"], ["host", "Host"], ["action", "What happened"]];
 const MOST_BARS = 60;
 
 /** A list for each facet; choosing a value narrows, choosing it again widens. */
 export function facetLists(found, chosen, go) {
-  return LISTS.filter(([name]) => (found[name] ?? []).length > 0).map(([name, label]) =>
-    el("section", {}, el("h3", {}, label), el("ul", {}, found[name].map(({ value, count: number }) => facet(name, value, number, chosen, go)))));
+  const lists = LISTS.filter(([name]) => (found[name] ?? []).length > 0).map(([name, label]) =>
+    el("section", {}, el("h3", {}, label), el("ul", {}, found[name].map(({ value, count: number }) => facet(name, value, shortCount(number), counted(number, "event"), chosen, go)))));
+  return (found.slowest_hosts ?? []).length > 0 ? [...lists, slowest(found.slowest_hosts, chosen, go)] : lists;
 }
 
-function facet(name, value, number, chosen, go) {
+function slowest(hosts, chosen, go) {
+  return el("section", {}, el("h3", {}, "Slowest hosts"), el("ul", {}, hosts.map(({ value, count: number, mean_ms: mean }) =>
+    facet("host", value, milliseconds(mean), `${milliseconds(mean)} on average, ${counted(number, "fetch", "fetches")}`, chosen, go))));
+}
+
+function facet(name, value, number, said, chosen, go) {
   const on = String(chosen[name] ?? "") === String(value);
   return el("li", {}, el("button", {
-    class: "facet", type: "button", "aria-pressed": String(on), title: `${value}: ${counted(number, "event")}`,
+    class: "facet", type: "button", "aria-pressed": String(on), title: `${value}: ${said}`,
     onclick: () => go({ [name]: on ? null : value }),
-  }, el("span", { class: "mono value" }, String(value)), el("span", { class: "number soft" }, shortCount(number))));
+  }, el("span", { class: "mono value" }, String(value)), el("span", { class: "number soft" }, number)));
 }
 
 /** Events over time; a bar narrows to its span. */
