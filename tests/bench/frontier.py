@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from msgspec.structs import replace
 from tests.bench.fleet import JOB, Pending, outcome_of
 
-from odradek.contracts import Batch, Fact, JobChanged
+from odradek.contracts import Batch, Discovered, Fact, FetchRequest, JobChanged, Ticked
 from odradek.specification import JobSpecification
 from odradek_scheduler.core.partition import Limits, Partition
 from odradek_scheduler.core.state import Page, pack, page_key, run_id
@@ -32,6 +33,7 @@ FACTS = 40
 """In one batch: what some crawled pages bring for one partition."""
 CRAWLED = 20_000
 IN_FLIGHT = 256
+LOOKS = 200
 MIB = 2**20
 
 
@@ -95,13 +97,14 @@ def crawl(frontier: Frontier, pages: int, links: Iterator[Fact]) -> None:
         done += len(sent.requests)
 
 
-def _links(urls: int, hosts: int, seed: int = 1) -> Iterator[Fact]:
+def _links(urls: int, hosts: int, seed: int = 1) -> Iterator[Discovered]:
     pending, chance, left = Pending(hosts, seed), random.Random(seed), urls
     while left:
         new = min(chance.randint(1, 3), left)
         left -= new
         for each in pending.found(chance.randrange(hosts), new):
-            yield each.fact
+            if isinstance(each.fact, Discovered):
+                yield each.fact
 
 
 def bench(urls: int, hosts: int, profile: str | None) -> dict[str, Any]:
@@ -164,6 +167,49 @@ def index(pages: int, urls_a_page: int, hosts: int) -> dict[str, Any]:
         }  # fmt: skip
 
 
+def finished_jobs(jobs: int) -> dict[str, Any]:
+    """What so many finished jobs cost a partition that has just been taken over."""
+    with tempfile.TemporaryDirectory() as folder:
+        frontier = Frontier(Path(folder))
+        frontier.core.release(frontier.now_ms)
+        wire = JobSpecification.parse({"name": "b", "politeness": {"respect_robots": False}}).to_wire()
+        for number in range(jobs):
+            job = f"job-{number}"
+            (link,) = _links(1, 1000, seed=number)
+            frontier.fold([JobChanged(job=job, version=1, epoch=1, spec=wire), replace(link, job=job)])
+            sent: tuple[FetchRequest, ...] = ()
+            while not sent:
+                frontier.now_ms += 2_000
+                sent = frontier.core.dispatch(frontier.now_ms, 1).requests
+            frontier.fold([each.fact for each in outcome_of(sent[0], frontier.now_ms)])
+        gc.collect()
+        empty, began = psutil.Process().memory_info().rss, time.process_time()
+        frontier.start()
+        frontier.core.longest_lease_ms()
+        for _ in frontier.core.releasing(frontier.now_ms):
+            pass
+        start_s = time.process_time() - began
+        for number in range(jobs):
+            frontier.core.ended(f"job-{number}", 1, 1)
+        reports = len(frontier.core.progress(frontier.now_ms))
+        gc.collect()
+        full = psutil.Process().memory_info().rss
+        fold_us = measured(lambda: _idle(frontier), LOOKS)
+        return {
+            "finished_jobs": jobs, "start_cpu_s": round(start_s, 2), "memory_mib": round((full - empty) / MIB, 1),
+            "first_reports": reports, "batch_and_look_us": fold_us,
+        }  # fmt: skip
+
+
+def _idle(frontier: Frontier) -> None:
+    """Batches without news of these jobs, and looks for reports, as the scheduler takes them a few times a second."""
+    for _ in range(LOOKS):
+        frontier.fold([Ticked(at_ms=frontier.now_ms)])
+        frontier.now_ms += 300
+        frontier.core.dispatch(frontier.now_ms, 0)
+        frontier.core.progress(frontier.now_ms)
+
+
 def _profiled(profiler: cProfile.Profile, on: bool, work: Callable[..., None], *args: Any) -> None:  # noqa: FBT001  (private)
     if on:
         profiler.runcall(work, *args)
@@ -176,9 +222,12 @@ if __name__ == "__main__":
     parser.add_argument("--urls", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--hosts", type=int, default=200)
     parser.add_argument("--index", type=int, nargs=2, metavar=("PAGES", "URLS"), help="pages of so many URLs each")
+    parser.add_argument("--jobs", type=int, help="so many finished jobs")
     parser.add_argument("--profile", choices=["take", "crawl"], default=None)
     options = parser.parse_args()
     if options.index:
-        print(json.dumps(index(*options.index, options.hosts)), flush=True)  # noqa: T201  (its purpose)
-    for number in () if options.index else options.urls:
+        print(json.dumps(index(options.index[0], options.index[1], options.hosts)), flush=True)  # noqa: T201  (its purpose)
+    if options.jobs:
+        print(json.dumps(finished_jobs(options.jobs)), flush=True)  # noqa: T201  (its purpose)
+    for number in () if options.index or options.jobs else options.urls:
         print(json.dumps(bench(number, options.hosts, options.profile)), flush=True)  # noqa: T201  (its purpose)

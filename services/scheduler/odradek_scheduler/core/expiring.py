@@ -26,8 +26,8 @@ class Expiries:
         self._checks: dict[str, int] = {}
 
     def build(self) -> None:
-        """Look at every job."""
-        self.touch(self._memory.cache.jobs)
+        """Look at every job that expires; the specifications of the others, perhaps thousands, stay unread."""
+        self.touch([job for job, record in self._memory.cache.jobs.items() if record.spec.get("expires") is not None])
         for job in self._memory.cache.jobs:
             if self._is_home(job) and self._ledger_closed_by(job) == EXPIRED:
                 self._checks[job] = 0

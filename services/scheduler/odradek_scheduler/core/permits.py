@@ -35,9 +35,10 @@ class PermitDesk:
         self._skipped: dict[str, int] = {}
 
     def build(self) -> None:
-        """Look at every job with a budget."""
+        """Look at every job with a budget; the specifications of the others, perhaps thousands, stay unread."""
         for job, record in self._memory.cache.jobs.items():
-            self.touch((run_id(job, record.run),))
+            if (record.spec.get("scope") or {}).get("max_pages") is not None:
+                self.touch((run_id(job, record.run),))
 
     def touch(self, runs: Iterable[str]) -> None:
         """These ledgers or budgets have changed."""
