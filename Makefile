@@ -10,6 +10,9 @@ STAMP := $(VENV)/.installed
 SERVICES := scheduler fetcher parser indexer api
 SOURCES := shared services tests compose
 
+# Imports are half of a service's start; where bytecode is not kept, every start pays for it again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help install fmt check test unit contract component e2e chaos crawl up bench docs lock clean
 
@@ -44,7 +47,8 @@ chaos: install ## kill -9 and worse
 	$(BIN)/pytest tests/chaos
 
 test: install ## everything, under ten minutes on two cores
-	$(BIN)/pytest tests
+	$(BIN)/pytest -n 2 --dist loadfile tests/unit tests/contract tests/component
+	$(BIN)/pytest tests/e2e tests/chaos
 
 crawl: install ## crawl a site: make crawl URL=https://… [JOB=job.yaml] [ARGS=--max-pages=100]
 	$(BIN)/odradek crawl $(URL) $(if $(JOB),--job $(JOB)) $(ARGS)
