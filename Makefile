@@ -14,7 +14,7 @@ SOURCES := shared services tests compose
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install fmt check test unit contract component e2e chaos crawl up bench docs lock clean
+.PHONY: help install fmt check test unit contract component e2e chaos crawl up bench bench-backlog bench-frontier docs lock clean
 
 help: ## list what make can do
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -55,6 +55,12 @@ crawl: install ## crawl a site: make crawl URL=https://… [JOB=job.yaml] [ARGS=
 
 bench: install ## crawl the catalogue site and print where the time goes [PAGES=5000]
 	$(BIN)/python -m tests.bench.crawl --pages $(or $(PAGES),5000)
+
+bench-backlog: install ## one scheduler with a large backlog on Apache Kafka [URLS=2000000 HOSTS=1000]
+	$(BIN)/python -m tests.bench.backlog --urls $(or $(URLS),2000000) --hosts $(or $(HOSTS),1000)
+
+bench-frontier: install ## what a URL costs the frontier's core, by the number pending [ARGS=--jobs 10000]
+	$(BIN)/python -m tests.bench.frontier $(ARGS)
 
 up: ## the stack by docker compose
 	docker compose up
