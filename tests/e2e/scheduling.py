@@ -152,7 +152,8 @@ class World:
     def _run(self) -> None:
         fetcher, parser = self._consumer("fetcher", SCHEDULED), self._consumer("parser", PAGES)
         indexers = {
-            topic: Consumer(consumer_config(self.settings, self.settings.group(GROUPS[topic]))) for topic in (ITEMS, LOGS)
+            topic: Consumer(consumer_config(self.settings, self.settings.group(GROUPS[topic])))
+            for topic in (ITEMS, LOGS)
         }
         ends = Ends(self.settings)
         indexed_at = 0.0

@@ -75,10 +75,11 @@ class Catalogue:
 
 @dataclass(slots=True)
 class Seen:
-    """What the site saw: answers by path, and the instants of each host's requests (monotonic seconds)."""
+    """What the site saw: answers by path, and of each host when requests came and answers left (monotonic seconds)."""
 
     answers: Counter[str] = field(default_factory=Counter)
     instants: dict[str, list[float]] = field(default_factory=dict)
+    ended: dict[str, list[float]] = field(default_factory=dict)
 
     def pages(self) -> Counter[str]:
         """Answers by path, product pages only."""
@@ -109,6 +110,7 @@ class _Connection(asyncio.Protocol):
                 self._write(answer)
 
     def _write(self, answer: bytes) -> None:
+        self.site.seen.ended.setdefault(self.host, []).append(time.monotonic())
         if not self.transport.is_closing():
             self.transport.write(answer)
 

@@ -54,8 +54,8 @@ class Dispatcher:
         while self.agenda.turns and len(self.requests) < room and self._visits.left > 0:
             if len(self.facts) >= _SKIPS_A_CALL:
                 break
-            host = self.agenda.turns.pop()
-            self._serve(host, now_ms)
+            job, host = self.agenda.turns.pop()
+            self._serve(host, job, now_ms)
             self.agenda.arrange(host, now_ms)
         for run, fps in self._proposals.items():
             job, number = split_run_id(run)
@@ -63,11 +63,11 @@ class Dispatcher:
 
     # ---- one host
 
-    def _serve(self, host: HostQueue, now_ms: int) -> None:
+    def _serve(self, host: HostQueue, job: str, now_ms: int) -> None:
         """At most one request: the host's turn is over with it."""
         if self._memory.hosts.get(host.key) is not host or host.due_ms is None or host.due_ms > now_ms:
             return
-        queue = self.agenda.best(host, now_ms)
+        queue = self.agenda.best(host, now_ms, job)
         if queue is None:
             return
         self._turn += 1

@@ -65,8 +65,14 @@ class Agenda:
             self._forget(host, now_ms)
         elif host.due_ms > now_ms:
             self._push(host)
-        elif not host.is_ready and (best := self.best(host, now_ms)) is not None:
-            self.turns.add(best.job, self._memory.terms(best.job).priority, host)
+        else:
+            self._line_up(host, now_ms)
+
+    def _line_up(self, host: HostQueue, now_ms: int) -> None:
+        """The host stands in the line of each of its jobs, so that a job of few URLs waits for none of many."""
+        for queue in host.queues.values():
+            if queue.job not in host.lines and (due_ms := self.queue_due_ms(queue)) is not None and due_ms <= now_ms:
+                self.turns.add(queue.job, self._memory.terms(queue.job).priority, host)
 
     def _push(self, host: HostQueue) -> None:
         """Once for each time: a host that is resting may be touched a thousand times meanwhile."""
@@ -135,15 +141,15 @@ class Agenda:
             return held if pages is None else pages
         return min(held, pages)
 
-    def best(self, host: HostQueue, now_ms: int) -> Queue | None:
-        """The queue to serve: the job of highest priority, then the one that has waited longest."""
+    def best(self, host: HostQueue, now_ms: int, job: str) -> Queue | None:
+        """The queue to serve: the highest priority, then the job whose turn it is, then what has waited longest."""
         best: Queue | None = None
-        rank = (0, 0)
+        rank = (0, False, 0)
         for queue in host.queues.values():
             due_ms = self.queue_due_ms(queue)
             if due_ms is None or due_ms > now_ms:
                 continue
-            mine = (-self._memory.terms(queue.job).priority, queue.turn)
+            mine = (-self._memory.terms(queue.job).priority, queue.job != job, queue.turn)
             if best is None or mine < rank:
                 best, rank = queue, mine
         return best

@@ -113,6 +113,8 @@ class PermitDesk:
             if self._skipped.get(run, -_NEVER) + AGAIN_MS <= now_ms:
                 self._skip_rest(run, home, now_ms, said)
             again_ms = min(again_ms, self._skipped[run] + AGAIN_MS)
+        else:
+            self._skipped.pop(run, None)
         return again_ms
 
     def _skip_rest(self, run: str, home: Home, now_ms: int, said: list[ToPartition]) -> None:

@@ -251,7 +251,7 @@ class HostQueue:
     """All that waits for one host, and its pace."""
 
     __slots__ = (
-        "answers", "asked", "crawl_delays_ms", "delay_ms", "due_ms", "is_ready", "key", "listed_ms", "pace", "queues",
+        "answers", "asked", "crawl_delays_ms", "delay_ms", "due_ms", "key", "lines", "listed_ms", "pace", "queues",
     )  # fmt: skip
 
     def __init__(self, key: str) -> None:
@@ -268,7 +268,8 @@ class HostQueue:
         """Between an answer and the next request, as last computed."""
         self.due_ms: int | None = None
         """When it has to be looked at; None: not before something happens."""
-        self.is_ready = False
+        self.lines: tuple[str, ...] = ()
+        """Jobs in whose lines it stands."""
         self.listed_ms: int | None = None
         """The time for which it stands in the agenda, unless it was moved since."""
 

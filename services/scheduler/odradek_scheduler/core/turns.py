@@ -7,7 +7,10 @@ from odradek_scheduler.core.queues import HostQueue
 
 
 class Turns:
-    """Higher job priority first; jobs of one priority in turn; hosts of a job in turn."""
+    """Higher job priority first; jobs of one priority in turn; hosts of a job in turn.
+
+    A host may stand in the lines of several jobs; whoever takes it out of one looks whether it still is free.
+    """
 
     def __init__(self) -> None:
         self._hosts: dict[str, deque[HostQueue]] = {}
@@ -21,8 +24,8 @@ class Turns:
         return bool(self._jobs)
 
     def add(self, job: str, priority: int, host: HostQueue) -> None:
-        """The host can be served, for this job first of all."""
-        host.is_ready = True
+        """The host can be served for this job."""
+        host.lines = (*host.lines, job)
         line = self._hosts.get(job)
         if line is None:
             self._hosts[job] = deque((host,))
@@ -30,7 +33,7 @@ class Turns:
         else:
             line.append(host)
 
-    def pop(self) -> HostQueue:
+    def pop(self) -> tuple[str, HostQueue]:
         """Whose turn it is. IndexError when there is nobody."""
         priority, _, job = heappop(self._jobs)
         line = self._hosts[job]
@@ -39,8 +42,8 @@ class Turns:
             heappush(self._jobs, (priority, self._next(), job))
         else:
             del self._hosts[job]
-        host.is_ready = False
-        return host
+        host.lines = tuple(each for each in host.lines if each != job)
+        return job, host
 
     def _next(self) -> int:
         self._turn += 1
