@@ -1,9 +1,9 @@
 """The console in a browser, over the real gateway and a world in memory: what each view shows and does."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from tests.e2e.console.browser import DESKTOP, PHONE, Browser, browsing
@@ -157,17 +157,13 @@ def test_the_ledger_shows_both_sums_and_the_count_of_every_url(browser: Browser)
 def test_everything_is_reached_with_the_keyboard_and_focus_is_seen(browser: Browser) -> None:
     browser.open("#/")
     browser.see("books-1f2e3d4c")
-    body = browser.driver.find_element(By.TAG_NAME, "body")
-    reached = []
-    for _ in range(40):
-        body.send_keys(Keys.TAB)
-        active = browser.driver.switch_to.active_element
-        reached.append(active.accessible_name)
-        if active.accessible_name == "books":
-            break
-        body = active
+    keys = ActionChains(browser.driver)
+    reached: list[str] = []
+    while len(reached) < 40 and reached[-1:] != ["books"]:
+        keys.send_keys(Keys.TAB).perform()
+        reached.append(browser.driver.switch_to.active_element.accessible_name)
     outline = browser.run("return getComputedStyle(document.activeElement).outlineStyle")
-    browser.driver.switch_to.active_element.send_keys(Keys.ENTER)
+    keys.send_keys(Keys.ENTER).perform()
     browser.see("What became of URLs")
 
     assert reached[0] == "Skip to content"
@@ -202,24 +198,42 @@ def many_jobs(count: int) -> Stage:
 
 
 def test_ten_thousand_jobs_and_a_hundred_thousand_failures_do_not_slow_it_down(browser: Browser) -> None:
-    with served(many_jobs(10_000).world) as address:
+    few, many = many_jobs(10), many_jobs(10_000)
+    few.report("big", a_ledger(pending=50, failed={"http_404": 120, "dns": 1}))
+    with served(few.world) as address:
+        timed(Browser(browser.driver, address), "#/", "11 jobs")
+        small = looked_at(Browser(browser.driver, address), "11 jobs")
+    with served(many.world) as address:
         other = Browser(browser.driver, address)
-        first_s = timed(other, "#/", "10,001 jobs")
+        timed(other, "#/", "10,001 jobs")
+        large = looked_at(other, "10,001 jobs")
         rows = len(other.driver.find_elements(By.CSS_SELECTOR, "tbody tr"))
-        last_s = timed(other, "#/jobs?page=200", "Page 200 of 201")
-        failures_s = timed(other, "#/jobs/big/failures?reason=http_404", "https://books.example/catalogue/99")
-        failed_rows = len(other.driver.find_elements(By.CSS_SELECTOR, "tbody tr"))
-        longest_ms = other.run(
-            "return Math.max(0, ...performance.getEntriesByType('longtask').map((each) => each.duration))"
-        )
+        last = timed(other, "#/jobs?page=200", "Page 200 of 201")
 
-    print({"jobs_s": first_s, "page_200_s": last_s, "failures_s": failures_s, "longest_task_ms": longest_ms})  # noqa: T201  (measured)
-    assert (rows, failed_rows) == (50, 100)
-    assert max(first_s, last_s, failures_s) < 4
+    print({"few": small, "many": large, "page 200": last})  # noqa: T201  (measured)
+    assert rows == 100
+    assert max(large["jobs_s"], last["s"]) < 3 * small["jobs_s"] + 1
+    assert large["failures_s"] < 3 * small["failures_s"] + 1
 
 
-def timed(browser: Browser, place: str, words: str) -> Any:
+def looked_at(browser: Browser, words: str) -> dict[str, float]:
+    jobs = timed(browser, "#/", words)
+    failures = timed(browser, "#/jobs/big/failures?reason=http_404", "https://books.example/catalogue/99")
+    return {"jobs_s": jobs["s"], "failures_s": failures["s"], "longest_task_ms": max(jobs["ms"], failures["ms"])}
+
+
+def timed(browser: Browser, place: str, words: str) -> dict[str, float]:
+    """Seconds from the start of loading until the words are seen, and the longest task in which nothing else went."""
     browser.open(place)
     browser.see(words)
-    script = "return performance.now()"
-    return round(browser.run(script) / 1000, 2)
+    seen: dict[str, float] = browser.driver.execute_async_script(
+        """
+        const done = arguments[0], s = Math.round(performance.now()) / 1000;
+        const watch = new PerformanceObserver((list) => {
+          done({s, ms: Math.max(...list.getEntries().map((each) => each.duration))});
+        });
+        watch.observe({type: "longtask", buffered: true});
+        setTimeout(() => done({s, ms: 0}), 300);
+        """
+    )
+    return seen

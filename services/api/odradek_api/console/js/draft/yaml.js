@@ -2,7 +2,7 @@
 
 const PLAIN = /^[A-Za-z_][\w./@+-]*( [\w./@+-]+)*$/;
 const OTHERWISE = /^(true|false|null|yes|no|on|off|y|n|nan|inf)$/i;
-const LONGEST_LINE = 58;
+const LONGEST_LINE = 44;
 
 /** A document; ends with a line break. */
 export function yaml(value) {
