@@ -116,7 +116,7 @@ class Bench:
         """The client goes away in the middle of a list with verdicts line by line, and sends it again."""
         job = self._job("cut")
         told = self._until_cut(job, self._cut_seeds // 2)
-        until(lambda: not self._submitting(api), 60, "the submission is not closed")
+        until(lambda: bool(api.events("seeds_cut_off")), 60, "the gateway does not notice")
         first = self._in_kafka(job)
         verdicts = self._send(job, "cut", self._cut_seeds, accept="application/x-ndjson", **{"idempotency-key": "k"})
         lines = [json.loads(line) for line in verdicts.text.splitlines()]
@@ -160,9 +160,6 @@ class Bench:
         connection.close()
         reading.close()
         return told
-
-    def _submitting(self, api: Process) -> bool:
-        return not api.events("client_gone")
 
     def _in_kafka(self, job: str) -> list[str]:
         """URLs of every `Discovered` of the job on the frontier."""

@@ -1,9 +1,13 @@
-"""`python -m odradek_api` runs the gateway with the settings of the environment."""
+"""`python -m odradek_api`: one gateway, configured by the environment."""
 
 import os
 import sys
 
+from odradek.runtime.logs import configure_logs
 from odradek.settings import Settings
 from odradek_api.service import main
 
-sys.exit(main(Settings.read(os.environ)))
+if __name__ == "__main__":
+    settings = Settings.read(os.environ)
+    configure_logs(settings, "api")
+    sys.exit(main(settings))

@@ -94,6 +94,7 @@ def _keys(settings: Settings) -> Finding:
         return Finding("keys", ok=False, detail=str(error), remedy="make keys with odradek keys new NAME")
     if names:
         return Finding("keys", ok=True, detail=f"the gateway accepts those of {', '.join(names)}")
+    remedy: str | None
     beyond = settings.api_host not in ("127.0.0.1", "::1", "localhost")
     if beyond and not settings.insecure:
         detail = f"none, and the gateway is to bind {settings.api_host}: it refuses"
@@ -108,8 +109,8 @@ def _state(settings: Settings) -> Finding:
     folder = settings.state_dir.absolute()
     there = next(each for each in (folder, *folder.parents) if each.exists())
     if not os.access(there, os.W_OK):
-        remedy = "set ODRADEK_STATE_DIR to a folder that can be written"
-        return Finding("state", ok=False, detail=f"{there} cannot be written", remedy=remedy)
+        elsewhere = "set ODRADEK_STATE_DIR to a folder that can be written"
+        return Finding("state", ok=False, detail=f"{there} cannot be written", remedy=elsewhere)
     free = shutil.disk_usage(there).free
     remedy = None if free >= LITTLE_BYTES else "make room, or set ODRADEK_STATE_DIR to another disk"
     return Finding("state", ok=remedy is None, detail=f"{free / 2**30:,.1f} GiB free for {folder}", remedy=remedy)

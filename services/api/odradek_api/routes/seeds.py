@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Annotated
 
 import msgspec
+import structlog
 from fastapi import APIRouter, Header, Request
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
@@ -20,6 +21,7 @@ from odradek_api.parts import parts
 from odradek_api.routes.jobs import JobId
 from odradek_api.seeding import Chunks, Seeding
 
+log = structlog.get_logger()
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
 
@@ -63,6 +65,8 @@ async def _verdict_lines(seeding: Seeding, job: str, chunks: Chunks, key: str | 
                 yield b"\n".join([encode(each.shown()) for each in told]) + b"\n"
     except (ClientDisconnect, InfrastructureAway, Problem) as error:
         # The status is out already; a last line without totals says that not everything was taken.
-        yield encode({"error": str(error) or "the body did not arrive whole"}) + b"\n"
+        said = str(error) or "the body did not arrive whole"
+        log.info("seeds_cut_off", job=job, received=verdicts.received, error=said)
+        yield encode({"error": said}) + b"\n"
         return
     yield encode({"received": verdicts.received, "rejected_total": verdicts.rejected_total}) + b"\n"
