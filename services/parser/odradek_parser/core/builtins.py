@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.urls import join
 from odradek_parser.core.structured import structured_data
-from odradek_parser.core.trees import LexborTree, Node
+from odradek_parser.core.trees import VISITS, LexborTree, Node
 from odradek_parser.core.values import NoValue
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def article_record(page: "Page") -> dict[str, Any] | None:
 def link_records(page: "Page") -> Iterator[dict[str, Any]]:
     """Every reference of a page with its element, `rel` and anchor text, in document order; those of headers last."""
     base_url, tree = page.facts.base_url, page.document.lexbor
+    tree.visits = VISITS
     for node in tree.all(tree.root, _LINKS):
         attributes = tree.attributes(node)
         reference = attributes.get("href") or attributes.get("src") or ""

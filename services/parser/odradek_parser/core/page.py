@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from odradek.urls import join
-from odradek_parser.core.trees import LexborTree, Node
+from odradek_parser.core.trees import Exhausted, LexborTree, Node
 
 Element = Literal["a", "area", "link", "iframe", "frame", "refresh", "header", "feed", "sitemap"]
 
@@ -89,9 +89,9 @@ class _Head:
             self._link(facts, attributes)
         elif tag == "title":
             if facts.title is None and node.parent.tag != "svg":
-                facts.title = tree.text(node)[:MAX_TEXT] or None
+                facts.title = _heading(tree, node)
         elif tag == "h1":
-            facts.h1 = facts.h1 or tree.text(node)[:MAX_TEXT] or None
+            facts.h1 = facts.h1 or _heading(tree, node)
         elif tag == "base":
             self.base = self.base or attributes["href"]
         elif tag == "html":
@@ -115,6 +115,13 @@ class _Head:
             facts.links.append(RawLink(href, "link", rel))
             if self.canonical is None and "canonical" in relations:
                 self.canonical = href
+
+
+def _heading(tree: LexborTree, node: Node) -> str | None:
+    try:
+        return tree.text(node)[:MAX_TEXT] or None
+    except Exhausted:
+        return None
 
 
 def _read_metas(facts: PageFacts, metas: list[dict[str, str | None]], products: Container[str]) -> None:

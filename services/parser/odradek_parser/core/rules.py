@@ -16,7 +16,7 @@ from odradek_parser.core.documents import Document
 from odradek_parser.core.fields import FieldPlan, Here, compile_fields, read_fields
 from odradek_parser.core.page import PageFacts
 from odradek_parser.core.selectors import Engine, engine_for, selector
-from odradek_parser.core.trees import Node
+from odradek_parser.core.trees import VISITS, Exhausted, Node
 from odradek_parser.core.values import NoValue
 
 MAX_RECORDS = 10_000
@@ -88,17 +88,24 @@ class Rule:
         engine: Engine = "html5lib" if page.document.kind == "xml" else self.engine
         plan = self._plan(engine)
         tree, root = page.document.root(engine)
-        nodes = [root] if plan.each is None else plan.each.all(tree, root)
-        for position, node in enumerate(nodes[:MAX_RECORDS]):
-            record = self._record(plan.fields, Here(page.document, tree, page.document.setting), node, position)
-            if record is not None:
-                yield record
+        tree.visits, position = VISITS, 0
+        try:
+            if plan.each is not None:
+                tree.enter(root)
+            nodes = [root] if plan.each is None else plan.each.all(tree, root)
+            for position, node in enumerate(nodes[:MAX_RECORDS]):
+                tree.enter(node)
+                record = self._record(plan.fields, Here(page.document, tree, page.document.setting), node, position)
+                if record is not None:
+                    yield record
+        except Exhausted as exhausted:
+            yield Record(self.type, position, {}, problems=(str(exhausted),))
 
     def _builtin_records(self, found: Iterator[dict[str, Any]]) -> Iterator[Record]:
         try:
             for position, data in enumerate(islice(found, MAX_RECORDS)):
                 yield Record(self.type, position, data)
-        except NoValue as error:
+        except (NoValue, Exhausted) as error:
             yield Record(self.type, 0, {}, problems=(str(error),))
 
     def _plan(self, engine: Engine) -> "_Plan":

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from odradek.urls import join
-from odradek_parser.core.trees import LexborTree, Node
+from odradek_parser.core.trees import VISITS, Exhausted, LexborTree, Node
 
 MAX_ITEMS = 1000
 """Microdata items and properties of one page."""
@@ -26,6 +26,7 @@ def structured_data(tree: LexborTree, base_url: str, properties: list[tuple[str,
     scripts: list[Any] = []
     items: list[dict[str, Any]] = []
     microdata = _Microdata(tree, base_url)
+    tree.visits = VISITS
     for node in tree.parser.css(_QUERY):
         if node.tag == "script":
             scripts += _json_ld(node.text())
@@ -108,4 +109,11 @@ class _Microdata:
         name = _VALUE_ATTRIBUTES.get(tag)
         if name is not None and name in attributes:
             return attributes[name] or ""
-        return attributes["content"] if attributes.get("content") else self._tree.text(node)
+        return attributes["content"] if attributes.get("content") else self._text(node)
+
+    def _text(self, node: Node) -> str:
+        try:
+            return self._tree.text(node)
+        except Exhausted:
+            self._left = 0
+            return ""

@@ -28,11 +28,35 @@ _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _XML_NAME = re.compile(r"[A-Za-z_][\w.-]*\Z", re.ASCII)
 
 
+VISITS = 1_000_000
+"""Of nodes, for one rule on one page: a few seconds. An honest page needs thousands; in one that is nested ten thousand
+deep each element holds all others, and reading them all would take hours."""
+_CHARS_A_VISIT = 20
+_ORDINARY_DEPTH = 50
+"""Deeper, each level makes selectors dearer that look upwards or at all that is below."""
+
+
+class Exhausted(Exception):  # noqa: N818  (a decision, not a defect)
+    """A rule has looked at more nodes of a page than `VISITS`."""
+
+    def __init__(self) -> None:
+        super().__init__(f"the rule looks at more than {VISITS:,} elements here: its matches lie inside each other")
+
+
 class Tree(Protocol):
     """A parsed page."""
 
     root: Node
     """The whole document."""
+    visits: int
+    """Nodes that may still be looked at."""
+
+    def enter(self, node: Node) -> None:
+        """A record is about to be read at a node.
+
+        Raises:
+            Exhausted: as texts and outer HTML do, too.
+        """
 
     def all(self, node: Node, selector: Any) -> list[Node]:
         """Elements below a node, in document order; never the node itself."""
@@ -69,6 +93,10 @@ class LexborTree:
         self.parser = LexborHTMLParser(text)
         top: Node = self.parser.root
         self.root: Node = top.parent  # the document, which no selector matches
+        self.visits = VISITS
+
+    def enter(self, node: Node) -> None:
+        """As `Tree`; a selector costs this parser next to nothing."""
 
     def all(self, node: Node, selector: str) -> list[Node]:
         """As `Tree`. In what lexbor gives the node itself comes first, and what several of a list match comes twice."""
@@ -102,7 +130,8 @@ class LexborTree:
 
     def html(self, node: Node) -> str:
         """As `Tree`."""
-        return node.html or ""
+        html: str = node.html or ""
+        return _paid(self, html)
 
     def parent_is(self, node: Node, parent: Node) -> bool:
         """As `Tree`."""
@@ -136,6 +165,19 @@ class SoupTree:
             warnings.simplefilter("ignore", category=MarkupResemblesLocatorWarning)
             self.soup = BeautifulSoup(text, features, multi_valued_attributes=None)
         self.root: Node = self.soup
+        self.visits = VISITS
+
+    def enter(self, node: Node) -> None:
+        """As `Tree`; a selector walks through all that is below the node, and from there up or through all below it."""
+        open_ = [(node, 1)]
+        while open_:
+            above, depth = open_.pop()
+            for child in above.children:
+                self.visits -= 1 + max(0, depth - _ORDINARY_DEPTH)
+                if isinstance(child, Tag):
+                    open_.append((child, depth + 1))
+            if self.visits < 0:
+                raise Exhausted
 
     def all(self, node: Node, selector: "soupsieve.SoupSieve") -> list[Node]:
         """As `Tree`."""
@@ -156,7 +198,7 @@ class SoupTree:
 
     def html(self, node: Node) -> str:
         """As `Tree`."""
-        return str(node)
+        return _paid(self, str(node))
 
     def parent_is(self, node: Node, parent: Node) -> bool:
         """As `Tree`."""
@@ -179,6 +221,13 @@ class SoupTree:
         return {str(name): str(value) for name, value in node.attrs.items()}
 
 
+def _paid(tree: Tree, html: str) -> str:
+    tree.visits -= len(html) // _CHARS_A_VISIT
+    if tree.visits < 0:
+        raise Exhausted
+    return html
+
+
 def collapsed(text: str) -> str:
     """White space stripped, and a single space wherever there was some."""
     if "  " not in text and text.isprintable() and text[:1] != " " and text[-1:] != " ":
@@ -195,12 +244,15 @@ def seen_text(tree: Tree, node: Node) -> str:
     while open_:
         children, block = open_[-1]
         for child in children:
+            tree.visits -= 1
             if isinstance(child, str):
                 parts.append(child)
                 continue
             name = tree.name(child)
             if name in _UNSEEN:
                 continue
+            if tree.visits < 0:
+                raise Exhausted
             if name in _BLOCKS:
                 parts.append(" ")
             open_.append((tree.children(child), name in _BLOCKS))
