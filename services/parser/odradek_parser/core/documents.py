@@ -6,7 +6,7 @@ from typing import Any, Literal
 import msgspec
 
 from odradek_parser.core.selectors import Engine
-from odradek_parser.core.trees import LexborTree, Node, SoupTree, Tree, XmlView
+from odradek_parser.core.trees import Exhausted, LexborTree, Node, SoupTree, Tree, XmlView
 from odradek_parser.core.values import Setting
 
 Kind = Literal["html", "xml", "json", "text"]
@@ -17,6 +17,8 @@ _HTML_START = re.compile(
 )
 _XHTML = re.compile(r"<html[\s>]", re.IGNORECASE)
 _SNIFFED = 2048
+MOST_DEPTH = 1_000
+"""Of elements in a page for html5lib; browsers stop at 512."""
 _FALSE = object()
 
 
@@ -57,8 +59,14 @@ class Document:
 
     @property
     def soup(self) -> SoupTree:
-        """The reference tree; of XML the one that lxml builds."""
+        """The reference tree; of XML the one that lxml builds.
+
+        Raises:
+            Exhausted: the page is nested so deep that html5lib would take minutes.
+        """
         if self._soup is None:
+            if self.kind == "html" and self.lexbor.deeper_than(MOST_DEPTH):
+                raise Exhausted
             self._soup = SoupTree(self.text, "xml" if self.kind == "xml" else "html5lib")
         return self._soup
 

@@ -87,9 +87,10 @@ class Rule:
             return
         engine: Engine = "html5lib" if page.document.kind == "xml" else self.engine
         plan = self._plan(engine)
-        tree, root = page.document.root(engine)
-        tree.visits, position = VISITS, 0
+        position = 0
         try:
+            tree, root = page.document.root(engine)
+            tree.visits = VISITS
             if plan.each is not None:
                 tree.enter(root)
             nodes = [root] if plan.each is None else plan.each.all(tree, root)

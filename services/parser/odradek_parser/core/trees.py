@@ -154,6 +154,16 @@ class LexborTree:
         """As `Tree`."""
         return {name: value or "" for name, value in node.attributes.items()}
 
+    def deeper_than(self, most: int) -> bool:
+        """True if an element lies below more than so many others."""
+        open_ = [(self.root, 0)]
+        while open_:
+            node, depth = open_.pop()
+            if depth > most:
+                return True
+            open_ += [(child, depth + 1) for child in node.iter()]
+        return False
+
 
 class SoupTree:
     """A page as BeautifulSoup reads it."""
