@@ -150,7 +150,7 @@ class Bench:
         for piece in body("cut", self._cut_seeds):
             connection.send(b"%x\r\n%b\r\n" % (len(piece), piece))
             sent += PIECE_LINES
-            while len(told) < sent - 20 * PIECE_LINES:
+            while len(told) < sent - 4 * PIECE_LINES:
                 line = reading.readline()
                 if line.startswith(b'{"line"'):
                     verdict = json.loads(line)
