@@ -71,7 +71,6 @@ def take_in(frontier: Frontier, urls: int, hosts: int) -> None:
     links = _links(urls, hosts)
     while batch := list(islice(links, FACTS)):
         frontier.fold(batch)
-        frontier.core.dispatch(frontier.now_ms, 0)
         settle(frontier)
 
 
