@@ -37,10 +37,11 @@ scope:
   sitemaps: false
   drop_query_parameters: [sid]
   sort_query: false
+traps: {max_path_depth: 30, min_new_share: 0.1}
 strategy: depth_first
 priority: 80
 expires: 2030-01-31T12:00:00+01:00
-politeness: {respect_robots: false, delay: 250ms, concurrency_per_host: 2, max_delay: 2m}
+politeness: {respect_robots: false, delay: 250ms, concurrency_per_host: 2, max_delay: 2m, latency_factor: 5}
 fetch:
   method: post
   body: "a=b"
@@ -104,8 +105,15 @@ def test_the_defaults_are_those_of_the_contract() -> None:
             "max_depth": None, "max_pages": None, "max_pages_per_host": None, "follow_links": True, "sitemaps": True,
             "drop_query_parameters": ["utm_*", "gclid", "fbclid"], "sort_query": True,
         },
+        "traps": {
+            "max_url_length": 1000, "max_path_depth": 20, "max_repeats": 3, "max_query_parameters": 20,
+            "max_queries_per_path": 100_000, "years_ahead": 3, "years_back": 200, "quarantine_after": 100,
+            "min_new_share": 0.05,
+        },
         "strategy": "breadth_first", "priority": 50, "expires": None,
-        "politeness": {"respect_robots": True, "delay": 1.0, "concurrency_per_host": 1, "max_delay": 60.0},
+        "politeness": {
+            "respect_robots": True, "delay": 1.0, "concurrency_per_host": 1, "max_delay": 60.0, "latency_factor": 0.0,
+        },
         "fetch": {
             "method": "GET", "body": None, "user_agent": None, "user_agents": [], "headers": {}, "cookies": {},
             "auth": None, "proxies": [], "http2": True, "verify_tls": True, "timeout": 30.0, "max_bytes": 8388608,
@@ -127,7 +135,9 @@ def test_a_specification_with_everything_survives_the_wire() -> None:
     assert wire["expires"] == "2030-01-31T11:00:00Z"
     assert wire["politeness"] == {
         "respect_robots": False, "delay": 0.25, "concurrency_per_host": 2, "max_delay": 120.0,
+        "latency_factor": 5.0,
     }  # fmt: skip
+    assert wire["traps"] == {"max_path_depth": 30, "min_new_share": 0.1}
     assert set(wire) == set(JobSpecification.model_fields)
 
 
