@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from ipaddress import ip_address
-from itertools import product
+from itertools import pairwise, product
 from string import ascii_letters, digits, hexdigits
 
 import ada_url
@@ -203,4 +203,4 @@ def fingerprint_ranges(urls: int, together: int) -> list[tuple[str, str]]:
     """
     count = min(65_536, max(1, -(-urls // together)))
     bounds = ["", *(f"{65_536 * number // count:04x}" for number in range(1, count)), ""]
-    return list(zip(bounds, bounds[1:], strict=False))
+    return list(pairwise(bounds))
