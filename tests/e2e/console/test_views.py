@@ -71,7 +71,7 @@ def test_a_view_shows_its_matter_quietly_to_everybody_by_day_and_night_and_on_a_
 
 
 AA = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-COLOURS = ["cat.color"]
+COLOURS = ["color-contrast"]
 
 
 def axe(browser: Browser, rules: list[str]) -> list[tuple[str, str, list[str]]]:

@@ -5,17 +5,25 @@ import { binned } from "./scales.js";
 import { count, counted, milliseconds, moment, shortCount } from "./words.js";
 
 const LISTS = [["outcome", "Outcome"], ["reason", "Reason"], ["status", "HTTP status"], ["host", "Host"], ["action", "What happened"]];
-const MOST_BARS = 60;
+const BAR_PX = 27;
+// The rail and the margins of a wide window, of a narrow one, and the widest that the page becomes.
+const [BESIDE_WIDE_PX, BESIDE_NARROW_PX, WIDEST_PX] = [330, 70, 1250];
+
+/** As many bars as a finger can tell apart. */
+function mostBars() {
+  const width = innerWidth - (innerWidth > 820 ? BESIDE_WIDE_PX : BESIDE_NARROW_PX);
+  return Math.max(8, Math.floor(Math.min(width, WIDEST_PX) / BAR_PX));
+}
 
 /** A list for each facet; choosing a value narrows, choosing it again widens. */
 export function facetLists(found, chosen, go) {
   const lists = LISTS.filter(([name]) => (found[name] ?? []).length > 0).map(([name, label]) =>
-    el("section", {}, el("h3", {}, label), el("ul", {}, found[name].map(({ value, count: number }) => facet(name, value, shortCount(number), counted(number, "event"), chosen, go)))));
+    el("section", {}, el("h2", {}, label), el("ul", {}, found[name].map(({ value, count: number }) => facet(name, value, shortCount(number), counted(number, "event"), chosen, go)))));
   return (found.slowest_hosts ?? []).length > 0 ? [...lists, slowest(found.slowest_hosts, chosen, go)] : lists;
 }
 
 function slowest(hosts, chosen, go) {
-  return el("section", {}, el("h3", {}, "Slowest hosts"), el("ul", {}, hosts.map(({ value, count: number, mean_ms: mean }) =>
+  return el("section", {}, el("h2", {}, "Slowest hosts"), el("ul", {}, hosts.map(({ value, count: number, mean_ms: mean }) =>
     facet("host", value, milliseconds(mean), `${milliseconds(mean)} on average, ${counted(number, "fetch", "fetches")}`, chosen, go))));
 }
 
@@ -29,7 +37,7 @@ function facet(name, value, number, said, chosen, go) {
 
 /** Events over time; a bar narrows to its span. */
 export function histogram(moments, go) {
-  const bins = binned((moments ?? []).map(({ at, count: number }) => ({ at: typeof at === "number" ? at : Date.parse(at), count: number })), MOST_BARS);
+  const bins = binned((moments ?? []).map(({ at, count: number }) => ({ at: typeof at === "number" ? at : Date.parse(at), count: number })), mostBars());
   if (bins.length < 2) return el("div");
   const most = Math.max(...bins.map((each) => each.count));
   const now = Date.now();

@@ -54,7 +54,7 @@ function show() {
   }
   document.title = `${main.querySelector("h1")?.textContent ?? "Jobs"} · Odradek`;
   scrollTo(0, 0);
-  if (moved) main.focus();
+  if (moved && !main.contains(document.activeElement)) main.focus();
   moved = true;
 }
 

@@ -5,7 +5,7 @@ import { broken, loading } from "./parts.js";
 
 /** `columns`: [{name, cell(item), kind: "number"?}]; a table of these items, in a frame that scrolls by itself. */
 export function table(caption, columns, items) {
-  const head = el("tr", {}, columns.map((each) => el("th", { scope: "col", class: each.kind ?? "" }, each.name)));
+  const head = el("tr", {}, columns.map((each) => el("th", { scope: "col", class: each.kind ?? "" }, each.name || el("span", { class: "visually-hidden" }, "Actions"))));
   const rows = items.map((item) =>
     el("tr", {}, columns.map((each) => el("td", { class: each.kind ?? "", data: { label: each.name } }, each.cell(item)))),
   );

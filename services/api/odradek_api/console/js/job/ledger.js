@@ -44,12 +44,12 @@ function showVerdict(place, { balanced, pending }) {
 
 /** a = b + c + … with a name under every number. */
 function sum(title, total, parts) {
-  const term = ([name, number, outcome]) => el("div", { class: "term", data: { outcome: outcome ?? "" } }, el("dd", { class: "number" }, count(number)), el("dt", {}, name));
+  const term = ([name, number, outcome]) => el("div", { class: "term", data: { outcome: outcome ?? "" } }, el("b", { class: "number" }, count(number)), el("span", {}, name));
   const sign = (text) => el("div", { class: "sign", "aria-hidden": "true" }, text);
   const adds = parts.reduce((all, [, number]) => all + number, 0) === total[1];
   return el("section", { class: "panel" },
     el("h2", {}, title),
-    el("dl", { class: "sum" }, term(total), sign(adds ? "=" : "≠"), parts.flatMap((part, at) => (at === 0 ? [term(part)] : [sign("+"), term(part)]))));
+    el("div", { class: "sum" }, term(total), sign(adds ? "=" : "≠"), parts.flatMap((part, at) => (at === 0 ? [term(part)] : [sign("+"), term(part)]))));
 }
 
 function firstSum(ledger_) {

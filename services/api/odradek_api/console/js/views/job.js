@@ -88,7 +88,6 @@ class JobView {
         el("a", { href: link(["jobs", this.id, ...(name === "overview" ? [] : [name])]), "aria-current": words === label ? "page" : null }, words),
       ),
     );
-    this.place.setAttribute("aria-label", label);
     this.place.replaceChildren();
     make({ root: this.place, id: this.id, watching: this.watching, query, signal: this.#leaving.signal });
   }

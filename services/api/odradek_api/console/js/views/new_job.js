@@ -31,6 +31,7 @@ class NewJob {
     root.append(heading("New job", { about: "Everything that is not said stays at its default" }),
       el("div", { class: "beside" }, this.form, el("aside", { class: "stack", "aria-label": "The same in other words" }, this.#equivalent(), this.preview.element)));
     this.#changed();
+    this.controls.seeds.focus({ preventScroll: true });
   }
 
   #begin() {
@@ -154,7 +155,7 @@ function controls() {
   const number = (properties = {}) => text({ inputmode: "numeric", ...properties });
   const mark = (checked) => el("input", { type: "checkbox", checked });
   return {
-    seeds: area(3, { placeholder: "https://books.example/", required: true, autofocus: true }),
+    seeds: area(3, { placeholder: "https://books.example/", required: true }),
     name: text({ placeholder: "books" }),
     domains: area(2, { placeholder: "books.example" }),
     maxPages: number({ placeholder: "no limit" }), maxPagesPerHost: number({ placeholder: "no limit" }), maxDepth: number({ placeholder: "no limit" }),
