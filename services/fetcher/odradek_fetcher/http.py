@@ -24,6 +24,8 @@ from odradek_fetcher.transports import Transports
 
 ERROR_BODY_BYTES = 64 * 1024
 """Read of an answer that is no success: enough to know a challenge, and to use the connection again."""
+SPARE_BYTES = 64 * 1024
+"""A coded body may be so much longer than what it stands for, and is cut beyond: padding without end is no page."""
 STALE_TRIES = 2
 """A kept connection that the site closed meanwhile is no failure; so often another one is taken."""
 PROXY_REFUSES = 407
@@ -185,6 +187,7 @@ class _Exchange:
 
     async def _body(self, stream: Any, decoder: Decoder, room: int, *, sniff: bool) -> bytes | None:
         pieces: list[bytes] = []
+        most_received = room + SPARE_BYTES
         begun = time.perf_counter()
         chunks: AsyncIterator[bytes] = stream.__aiter__()
         async with aclosing(chunks):  # type: ignore[type-var]  # httpcore and ours are generators
@@ -198,6 +201,9 @@ class _Exchange:
                         self.truncated = True
                         return b"".join(pieces)
                     room -= len(piece)
+                if decoder.received_bytes > most_received:
+                    self.truncated = True
+                    return b"".join(pieces)
                 self._watch_rate(time.perf_counter() - begun, decoder.received_bytes)
         decoder.finish()
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)

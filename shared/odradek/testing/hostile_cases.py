@@ -41,6 +41,10 @@ answered("unknown-coding", failed("decode", 200), b"Content-Encoding: snappy")
 answered("codings-upon-codings", failed("decode", 200), b"Content-Encoding: " + b"gzip, " * 50)
 for _coding in ("gzip", "deflate", "br", "zstd"):
     answered(f"bomb-{_coding}", failed("bomb", 200), b"Content-Encoding: " + _coding.encode(), body=_bomb(_coding))
+answered("bomb-in-padding", failed("bomb", 200), b"Content-Encoding: gzip, br",
+         body=brotli.compress(gzip.compress(HTML) + bytes(16 * MIB), quality=5))  # fmt: skip
+answered("bomb-of-empty-members", failed("decode", 200), b"Content-Encoding: gzip, gzip",
+         body=gzip.compress(gzip.compress(b"") * 20_000))  # fmt: skip
 answered("bomb-in-a-bomb", failed("bomb", 200), b"Content-Encoding: gzip, gzip", body=gzip.compress(_bomb("gzip")))
 
 # Lengths: wrong, absent, contradictory
@@ -165,6 +169,21 @@ async def _without_end(talk: Talk) -> None:
     await talk.say(OK, b"Transfer-Encoding: chunked\r\n\r\n")
     while True:
         await talk.say(b"10000\r\n" + b"x" * 65536 + b"\r\n")
+
+
+@case("padding-without-end", Expected("fetched", None, 200, len(HTML), truncated=True))
+async def _padding_without_end(talk: Talk) -> None:
+    await talk.say(OK, b"Content-Encoding: gzip\r\n\r\n", gzip.compress(HTML))
+    while True:
+        await talk.say(bytes(65536))
+
+
+@case("gzip-head-without-end", Expected("fetched", None, 200, 0, truncated=True))
+async def _gzip_head_without_end(talk: Talk) -> None:
+    """The file name in the head of a gzip file has no bounds (RFC 1952 section 2.3)."""
+    await talk.say(OK, b"Content-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x08\0\0\0\0\0\xff")
+    while True:
+        await talk.say(b"x" * 65536)
 
 
 @case("picture-without-end", Expected("skipped", "content_type", 200))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odradek_fetcher.core.answers import Limits
-from odradek_fetcher.core.decoding import Bomb, DecodeFailure, Decoder, unpacked
+from odradek_fetcher.core.decoding import MAX_MEMBERS, Bomb, DecodeFailure, Decoder, unpacked
 
 LIMITS = Limits()
 CODINGS = {
@@ -51,6 +51,23 @@ def test_a_bomb_goes_off_in_small_pieces(coding: str) -> None:
     with pytest.raises(Bomb):
         deque(decoder.pieces(bomb), maxlen=0)
     assert decoder.decoded_bytes < LARGEST_PIECE
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+def test_a_bomb_that_the_next_coding_swallows_goes_off_too(coding: str) -> None:
+    page_and_padding = gzip.compress(b"<p>") + bytes(16 * 1024 * 1024)
+    with pytest.raises(Bomb):
+        decoded(f"gzip, {coding}", CODINGS[coding](page_and_padding))
+
+
+@pytest.mark.parametrize("coding", ["gzip", "zstd"])
+def test_streams_after_streams_that_give_nothing_are_a_failure(coding: str) -> None:
+    empty = CODINGS[coding](b"")
+    assert decoded(coding, empty * 1000 + CODINGS[coding](b"<p>")) == b"<p>"
+    with pytest.raises(DecodeFailure, match="10000"):
+        decoded(coding, empty * (MAX_MEMBERS + 1))
+    if coding == "gzip":
+        assert isinstance(unpacked(empty * (MAX_MEMBERS + 1), 100, LIMITS), str)
 
 
 @pytest.mark.parametrize("coding", CODINGS)

@@ -22,6 +22,8 @@ _ZSTD_WINDOW = 8 * 1024 * 1024
 _INPUT_SLICE = 4096
 """So that the ratio is judged before much has been decoded."""
 MAX_CODINGS = 3
+MAX_MEMBERS = 10_000
+"""Of a gzip file, or frames of zstd; empty ones cost much time and give nothing."""
 
 
 class DecodeFailure(Exception):  # noqa: N818  (the word of the closed list)
@@ -40,8 +42,21 @@ class _Step(Protocol):
         """True when the coded stream has come to its end."""
 
 
-class _Zlib:
+class _Members:
+    """Counts what a coded stream consists of."""
+
+    def __init__(self) -> None:
+        self._members = 1
+
+    def _another(self) -> None:
+        self._members += 1
+        if self._members > MAX_MEMBERS:
+            raise DecodeFailure(f"the body consists of more than {MAX_MEMBERS} coded streams")
+
+
+class _Zlib(_Members):
     def __init__(self, window_bits: int) -> None:
+        super().__init__()
         self._window_bits = window_bits
         self._inner = zlib.decompressobj(window_bits)
         self._begun = False
@@ -51,6 +66,7 @@ class _Zlib:
             if self._inner.eof:
                 if not data.startswith(b"\x1f\x8b"):
                     return  # padding after the last member is ignored, as browsers do
+                self._another()
                 self._inner = zlib.decompressobj(self._window_bits)
             self._begun = True
             yield self._inner.decompress(data, STEP_BYTES)
@@ -96,8 +112,9 @@ class _Brotli:
         return not self._begun or bool(self._inner.is_finished())
 
 
-class _Zstd:
+class _Zstd(_Members):
     def __init__(self) -> None:
+        super().__init__()
         self._decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
         self._inner = self._decompressor.decompressobj()
         self._begun = False
@@ -108,6 +125,7 @@ class _Zstd:
             part = data[start : start + _ZSTD_SLICE]
             while part:
                 if self._inner.eof:
+                    self._another()
                     self._inner = self._decompressor.decompressobj()
                 yield self._inner.decompress(part)
                 part = self._inner.unused_data if self._inner.eof else b""
@@ -131,7 +149,7 @@ class Decoder:
 
     Raises:
         DecodeFailure: an unknown coding, too many of them, or bytes that are none of what was announced.
-        Bomb: the ratio of decoded to received bytes is above the limit.
+        Bomb: the ratio of decoded to received bytes is above the limit, be it after the first of several codings.
     """
 
     def __init__(self, content_encoding: str | None, limits: Limits) -> None:
@@ -142,24 +160,26 @@ class Decoder:
             raise DecodeFailure(f"the content encoding {content_encoding!r} is not supported")
         self._steps = [_STEPS[name]() for name in reversed(codings)]
         self._limits = limits
+        self._made_bytes = [0] * len(self._steps)
+        """By each step: what one gives and the next one swallows is work too."""
         self.received_bytes = 0
-        self.decoded_bytes = 0
+
+    @property
+    def decoded_bytes(self) -> int:
+        """What has come out so far."""
+        return self._made_bytes[-1] if self._steps else self.received_bytes
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
         """What these bytes stand for, in pieces that the caller may stop taking at any time."""
         if not self._steps:
             self.received_bytes += len(data)
-            self.decoded_bytes += len(data)
             yield data
             return
         try:
             for start in range(0, len(data), _INPUT_SLICE):
                 part = data[start : start + _INPUT_SLICE]
                 self.received_bytes += len(part)
-                for piece in self._through(0, part):
-                    self.decoded_bytes += len(piece)
-                    self._watch()
-                    yield piece
+                yield from self._through(0, part)
         except (zlib.error, brotli.error, zstandard.ZstdError) as error:
             raise DecodeFailure(f"the body is not what its content encoding says: {error}") from error
 
@@ -174,12 +194,14 @@ class Decoder:
             return
         for piece in self._steps[number].pieces(data):
             if piece:
+                self._made_bytes[number] += len(piece)
+                self._watch(self._made_bytes[number])
                 yield from self._through(number + 1, piece)
 
-    def _watch(self) -> None:
+    def _watch(self, made_bytes: int) -> None:
         limits = self._limits
-        if self.decoded_bytes > max(limits.ratio_from_bytes, limits.ratio * self.received_bytes):
-            raise Bomb(f"{self.received_bytes} bytes received stand for more than {self.decoded_bytes}")
+        if made_bytes > max(limits.ratio_from_bytes, limits.ratio * self.received_bytes):
+            raise Bomb(f"{self.received_bytes} bytes received stand for more than {made_bytes}")
 
 
 def unpacked(body: bytes, max_bytes: int, limits: Limits) -> tuple[bytes, bool] | str:
