@@ -68,7 +68,8 @@ async def the_stack(folder: Path) -> AsyncIterator[str]:
                 await asyncio.sleep(0.1)
         yield f"http://127.0.0.1:{port}"
     finally:
-        process.send_signal(signal.SIGINT)
+        if process.returncode is None:
+            process.send_signal(signal.SIGINT)
         try:
             await asyncio.wait_for(process.wait(), 60)
         except TimeoutError:
