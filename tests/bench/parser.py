@@ -248,10 +248,10 @@ def side_by_side(catalogue: Catalogue, pages: int) -> dict[str, float]:
     made = [the_page(catalogue, number) for number in range(pages)]
     rule = _rule()
     for meta, body in made[:20]:
-        fast, slow = (_records(rule._plan(each), each, meta, body, None) for each in ("lexbor", "html5lib"))  # type: ignore[arg-type]
+        fast, slow = (_records(rule._plan(each), each, meta, body, None) for each in ("lexbor", "beautifulsoup"))  # type: ignore[arg-type]
         if fast != slow:
             raise SystemExit(f"the engines differ on {meta.request.url}: {fast} {slow}")
-    into = {f"{each}_tree_and_records": engine_ms(each, made) for each in ("lexbor", "html5lib")}  # type: ignore[arg-type]
+    into = {f"{each}_tree_and_records": engine_ms(each, made) for each in ("lexbor", "beautifulsoup")}  # type: ignore[arg-type]
     for features in ("html5lib", "lxml", "html.parser"):
         step(into, f"beautifulsoup_{features}_tree_alone", made, lambda each, by=features: BeautifulSoup(each[1], by))
     return into

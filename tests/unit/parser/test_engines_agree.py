@@ -1,4 +1,6 @@
-"""lexbor and BeautifulSoup over html5lib give the same answers to every selector that goes to lexbor.
+"""lexbor and BeautifulSoup over html5lib, an independent parser, give the same answers to every selector for lexbor.
+
+So does BeautifulSoup over lexbor's own tree, which reads the selectors that lexbor lacks.
 
 Left out is where lexbor follows the HTML standard of today and html5lib an older one: what a `select` may contain, and
 the content of a `template`, which is no part of the page.
@@ -8,11 +10,14 @@ import os
 from functools import lru_cache
 from typing import Any
 
+from bs4 import BeautifulSoup, Comment
+from bs4.element import Doctype
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odradek_parser.core.selectors import engine_for, selector
-from odradek_parser.core.trees import LexborTree, SoupTree, Tree
+from odradek_parser.core.soup import SoupTree, soup_of
+from odradek_parser.core.trees import LexborTree, Tree
 
 EXAMPLES = int(os.environ.get("ODRADEK_TEST_EXAMPLES", "60"))
 TAGS = ("div", "p", "a", "b", "i", "ul", "li", "table", "tr", "td", "h3", "span", "article", "br", "script",
@@ -36,7 +41,7 @@ soup = st.recursive(
     ),
     max_leaves=15,
 )  # fmt: skip
-page = soup.map(lambda body: f"<!doctype html><title>t</title><body>{body}")
+page = soup.map(lambda body: f"<title>t</title><body>{body}")
 
 compound = st.builds(
     lambda tag, rest: tag + rest or "*",
@@ -58,7 +63,7 @@ css = st.lists(complex_.map("body {}".format), min_size=1, max_size=2).map(", ".
 
 @lru_cache(maxsize=200)
 def both(html: str) -> tuple[LexborTree, SoupTree]:
-    return LexborTree(html), SoupTree(html)
+    return LexborTree(html), SoupTree(BeautifulSoup(html, "html5lib", multi_valued_attributes=None))
 
 
 def described(tree: Tree, nodes: list[Any]) -> list[tuple[str, dict[str, str], str]]:
@@ -74,7 +79,9 @@ def test_a_selector_of_the_fast_engine_finds_the_same_elements_with_the_same_tex
 
     found = selector(query, "lexbor").all(fast, fast.root)
 
-    assert described(fast, found) == described(reference, selector(query, "html5lib").all(reference, reference.root))
+    assert described(fast, found) == described(
+        reference, selector(query, "beautifulsoup").all(reference, reference.root)
+    )
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
@@ -86,7 +93,7 @@ def test_below_an_element_both_engines_find_the_same_and_never_the_element_itsel
         return
     fast, reference = both(html)
     every, inner = selector(each, "lexbor"), selector(query, "lexbor")
-    slow_every, slow_inner = selector(each, "html5lib"), selector(query, "html5lib")
+    slow_every, slow_inner = selector(each, "beautifulsoup"), selector(query, "beautifulsoup")
 
     found = [described(fast, inner.all(fast, node)) for node in every.all(fast, fast.root)]
     firsts = [inner.first(fast, node) is not None for node in every.all(fast, fast.root)]
@@ -96,3 +103,28 @@ def test_below_an_element_both_engines_find_the_same_and_never_the_element_itsel
     ]
     assert found == expected
     assert firsts == [bool(each_found) for each_found in expected]
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(page)
+def test_the_copy_for_beautifulsoup_is_the_tree_that_html5lib_builds(html: str) -> None:
+    fast, reference = both(html)
+
+    copy = soup_of(fast)
+
+    assert outline(copy) == outline(reference.soup)
+
+
+def outline(soup: BeautifulSoup) -> list[Any]:
+    """Every element and text with its links to its neighbours; of comments only that they are there."""
+    places = {id(node): place for place, node in enumerate(soup.descendants)}
+    return [
+        (
+            node.name or isinstance(node, Comment) or str(node),
+            getattr(node, "namespace", None),
+            getattr(node, "attrs", None),
+            *(places.get(id(each)) for each in (
+                node.parent, node.next_element, node.previous_element, node.next_sibling, node.previous_sibling)),
+        )
+        for node in soup.descendants if not isinstance(node, Doctype)
+    ]  # fmt: skip

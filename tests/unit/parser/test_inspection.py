@@ -58,7 +58,7 @@ def test_each_rule_shows_its_parser_its_records_and_why_fields_are_empty(files: 
     ]
     assert book["records"][1]["malformed"] == ["price: 'dear' is not a number"]
     assert book["why_empty"] == {"name: what was found is empty": 1, "no: the match of & has no attribute data-n": 1}
-    assert [rule["engine"] for rule in found["rules"]] == ["lexbor", "html5lib", "lexbor", "lexbor", "builtin"]
+    assert [rule["engine"] for rule in found["rules"]] == ["lexbor", "beautifulsoup", "lexbor", "lexbor", "builtin"]
     assert [record["data"] for record in slow["records"]] == [{"name": "A"}]
     assert [rule["silent"] for rule in (none, other, structured)] == [
         "nothing matches each article",

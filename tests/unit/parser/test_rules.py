@@ -127,9 +127,9 @@ def test_a_page_without_anything_of_a_rule_for_the_page_gives_no_record() -> Non
     [
         (card(a={"css": "a > b:nth-child(2)"}), "lexbor"),
         (card(a={"css": "& > b"}), "lexbor"),
-        (card(a={"css": "& > b > c"}), "html5lib"),
-        (card(a={"css": "x", "fields": {"b": {"css": "p:lang(en)"}}}), "html5lib"),
-        (card(a={"css": "a:any-link"}), "html5lib"),
+        (card(a={"css": "& > b > c"}), "beautifulsoup"),
+        (card(a={"css": "x", "fields": {"b": {"css": "p:lang(en)"}}}), "beautifulsoup"),
+        (card(a={"css": "a:any-link"}), "beautifulsoup"),
         (card(a={"css": '[title=":lang(en)"]'}), "lexbor"),
     ],
 )

@@ -23,6 +23,14 @@ def test_json_ld_is_taken_as_it_stands_and_what_is_broken_is_left_out() -> None:
     assert structured(html) == {"json_ld": [{"@type": "Book", "name": "A</b>"}, {"@type": "B"}, 1]}
 
 
+def test_json_ld_that_no_store_takes_does_not_cost_the_page_its_other_data() -> None:
+    deep = '{"a":' * 95 + "1" + "}" * 95
+    html = f"""<script type="application/ld+json">{{"sku": 12345678901234567890, "low": -9223372036854775808}}</script>
+      <script type="application/ld+json">{deep}</script><script type="application/ld+json">{{"name": "B"}}</script>"""
+
+    assert structured(html) == {"json_ld": [{"sku": "12345678901234567890", "low": -(2**63)}, {"name": "B"}]}
+
+
 def test_microdata_is_read_by_the_algorithm_of_the_html_standard() -> None:
     html = """<div itemscope itemtype="https://schema.org/Book" itemid="/b1" itemref="more">
       <h3 itemprop="name title">A <b>book</b></h3><img itemprop=image src=i.png><meta itemprop=isbn content=123>

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odradek.specification import ValueType
-from odradek_parser.core.values import NoValue, Setting, converter
+from odradek_parser.core.values import MOST_GUESSES, NoValue, Setting, Tongue, converter
 
 HERE = Setting("https://books.example/list/", 1_700_000_000_000)
 
@@ -161,3 +161,23 @@ def test_any_text_is_a_value_or_refused(kind: ValueType, text: str, locale: str 
     except NoValue as refused:
         found = str(refused)
     assert found not in (None, "")
+
+
+@pytest.mark.parametrize("language", [None, "no-such-language"])
+def test_a_page_in_no_known_language_has_a_bounded_number_of_dates_looked_for_in_all(language: str | None) -> None:
+    here = Setting("https://books.example/", 1_700_000_000_000, language, Tongue(guesses=0))
+    read = converter("datetime", None)
+
+    with pytest.raises(NoValue, match="add a locale"):
+        read("qq zz 4", here)
+    assert read("2024-02-29T10:00:00+02:00", here) == "2024-02-29T08:00:00Z"
+
+
+def test_the_first_date_that_is_understood_tells_the_language_of_the_next() -> None:
+    here = Setting("https://books.example/", 1_700_000_000_000)
+    read = converter("datetime", None)
+
+    found = [read(f"{day}. M\u00e4rz 2024", here) for day in range(1, 29)]
+
+    assert found == [f"2024-03-{day:02}T00:00:00Z" for day in range(1, 29)]
+    assert here.tongue.guesses == MOST_GUESSES - 1

@@ -6,8 +6,10 @@ from typing import Any, Literal
 import msgspec
 
 from odradek_parser.core.selectors import Engine
-from odradek_parser.core.trees import Exhausted, LexborTree, Node, SoupTree, Tree, XmlView
+from odradek_parser.core.soup import SoupTree, soup_of, soup_of_xml
+from odradek_parser.core.trees import LexborTree, Node, Tree
 from odradek_parser.core.values import Setting
+from odradek_parser.core.xml_view import XmlView
 
 Kind = Literal["html", "xml", "json", "text"]
 
@@ -17,8 +19,6 @@ _HTML_START = re.compile(
 )
 _XHTML = re.compile(r"<html[\s>]", re.IGNORECASE)
 _SNIFFED = 2048
-MOST_DEPTH = 1_000
-"""Of elements in a page for html5lib; browsers stop at 512."""
 _FALSE = object()
 
 
@@ -59,15 +59,9 @@ class Document:
 
     @property
     def soup(self) -> SoupTree:
-        """The reference tree; of XML the one that lxml builds.
-
-        Raises:
-            Exhausted: the page is nested so deep that html5lib would take minutes.
-        """
+        """The tree as BeautifulSoup; of XML the one that lxml builds."""
         if self._soup is None:
-            if self.kind == "html" and self.lexbor.deeper_than(MOST_DEPTH):
-                raise Exhausted
-            self._soup = SoupTree(self.text, "xml" if self.kind == "xml" else "html5lib")
+            self._soup = SoupTree(soup_of_xml(self.text) if self.kind == "xml" else soup_of(self.lexbor))
         return self._soup
 
     @property

@@ -15,7 +15,7 @@ class RuleReport:
 
     type: str
     engine: str
-    """`lexbor`, `html5lib`, `lxml` (of XML), `json`, `builtin` or `plugin`."""
+    """`lexbor`, `beautifulsoup`, `lxml` (of XML), `json`, `builtin` or `plugin`."""
     silent: str | None
     """Why it says nothing about this page; null: it gave records."""
     records: tuple[Record, ...] = ()

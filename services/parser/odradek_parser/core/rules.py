@@ -50,12 +50,13 @@ class Record:
 class Rule:
     """One rule of `extract`."""
 
-    def __init__(self, rule: ExtractRule) -> None:
+    def __init__(self, rule: ExtractRule, *, visits: int = VISITS) -> None:
         self.rule = rule
+        self.visits = visits
         self.type = rule.type
         self.match = None if rule.match is None else compile_pattern(rule.match)
         self.reads_json = rule.reads_json
-        self.engine: Engine = "lexbor" if _all_fast(rule) else "html5lib"
+        self.engine: Engine = "lexbor" if _all_fast(rule) else "beautifulsoup"
         self._plans: dict[Engine, _Plan] = {}
         if not self.reads_json:
             self._plan(self.engine)
@@ -85,12 +86,12 @@ class Rule:
         if self.reads_json:
             yield from self._json_records(page)
             return
-        engine: Engine = "html5lib" if page.document.kind == "xml" else self.engine
+        engine: Engine = "beautifulsoup" if page.document.kind == "xml" else self.engine
         plan = self._plan(engine)
         position = 0
         try:
             tree, root = page.document.root(engine)
-            tree.visits = VISITS
+            tree.visits = self.visits
             if plan.each is not None:
                 tree.enter(root)
             nodes = [root] if plan.each is None else plan.each.all(tree, root)

@@ -11,7 +11,7 @@ from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
 from odradek_parser.core.trees import Node, Tree
 
-Engine = Literal["lexbor", "html5lib"]
+Engine = Literal["lexbor", "beautifulsoup"]
 
 _SAME = frozenset(
     "not is where has nth-child nth-last-child nth-of-type nth-last-of-type first-child last-child only-child "
@@ -38,7 +38,7 @@ class Selector:
 
 @lru_cache(maxsize=4096)
 def engine_for(css: str) -> Engine:
-    """The fastest parser that understands this selector as the reference does."""
+    """The fastest engine that understands this selector as BeautifulSoup does."""
     css = css.strip()
     if css == "&":
         return "lexbor"
@@ -47,16 +47,16 @@ def engine_for(css: str) -> Engine:
         return engine_for(child)
     bare = _OPAQUE.sub("", css)
     if "|" in bare or "&" in bare or not {name.lower() for name in _PSEUDO.findall(bare)} <= _SAME:
-        return "html5lib"
+        return "beautifulsoup"
     try:
         LexborHTMLParser("<p>").css(css)
     except SelectolaxError:
-        return "html5lib"
+        return "beautifulsoup"
     return "lexbor"
 
 
 def selector(css: str, engine: Engine) -> Selector:
-    """The selector for an engine, which must be one that understands it (html5lib understands all)."""
+    """The selector for an engine, which must be one that understands it (BeautifulSoup understands all)."""
     css = css.strip()
     if css == "&":
         return Selector(css, engine, lambda _, node: [node], lambda _, node: node)

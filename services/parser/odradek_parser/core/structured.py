@@ -1,16 +1,22 @@
 """Structured data that a page carries beside its text: JSON-LD, microdata, OpenGraph."""
 
+import json
 import re
 from typing import Any
 
 import msgspec
 
+from odradek.nesting import MAX_DEPTH, deeper_than, may_be_deeper_than
 from odradek.urls import join
 from odradek_parser.core.trees import VISITS, Exhausted, LexborTree, Node
 
+DEPTH = MAX_DEPTH - 10
+"""Of JSON-LD, so that there is room for where it stands in a record."""
 MAX_ITEMS = 1000
 """Microdata items and properties of one page."""
 _QUERY = 'script[type="application/ld+json" i],[itemscope]'
+_WIDE = re.compile(r"\d{19}")
+"""A number that may not fit into 64 bits, the most that a store takes."""
 _COMMENTS = re.compile(
     r"\A\s*(?:<!--|/\*\s*<!\[CDATA\[\s*\*/|//\s*<!\[CDATA\[)|(?:-->|/\*\s*\]\]>\s*\*/|//\s*\]\]>)\s*\Z"
 )
@@ -40,10 +46,19 @@ def _json_ld(text: str) -> list[Any]:
     for attempt in (text, _COMMENTS.sub("", text)):
         try:
             value = msgspec.json.decode(attempt)
-        except (msgspec.DecodeError, RecursionError):
+            if _WIDE.search(attempt):
+                value = json.loads(attempt, parse_int=_whole)
+        except (ValueError, RecursionError):
+            continue
+        if may_be_deeper_than(attempt.encode(), DEPTH) and deeper_than(value, DEPTH):
             continue
         return value if isinstance(value, list) else [value]
     return []
+
+
+def _whole(digits: str) -> int | str:
+    """A number past 64 bits stays as its digits: one of them would keep its whole record out of the store."""
+    return int(digits) if len(digits) < 19 or -(1 << 63) <= int(digits) < 1 << 63 else digits  # noqa: PLR2004  (see `_WIDE`)
 
 
 def _open_graph(properties: list[tuple[str, str]]) -> dict[str, Any]:

@@ -1,18 +1,12 @@
-"""Two parsers behind one small seam: lexbor, which is fast, and BeautifulSoup over html5lib, which is the reference.
+"""Two engines behind one small seam: lexbor, which is fast, and BeautifulSoup, which knows every selector.
 
-Both build the tree of the HTML standard, so a rule finds the same in both; which of them a rule needs is decided when
-it is compiled. A node is whatever the parser calls one; only the tree it came from knows how to read it.
+Both see the tree that lexbor builds by the HTML standard, so a rule finds the same in both; which of them a rule needs
+is decided when it is compiled. A node is whatever the engine calls one; only the tree it came from can read it.
 """
 
-import re
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Protocol
 
-import soupsieve
-from bs4 import BeautifulSoup, MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning
-from bs4.element import NavigableString, PreformattedString, Tag
-from lxml import etree
 from selectolax.lexbor import LexborHTMLParser
 
 Node = Any
@@ -24,23 +18,20 @@ _BLOCKS = frozenset(
     "tbody td tfoot th thead tr ul".split()
 )
 _TEXT_ID = 2
-_NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_XML_NAME = re.compile(r"[A-Za-z_][\w.-]*\Z", re.ASCII)
-
 
 VISITS = 1_000_000
 """Of nodes, for one rule on one page: a few seconds. An honest page needs thousands; in one that is nested ten thousand
 deep each element holds all others, and reading them all would take hours."""
 _CHARS_A_VISIT = 20
-_ORDINARY_DEPTH = 50
-"""Deeper, each level makes selectors dearer that look upwards or at all that is below."""
 
 
 class Exhausted(Exception):  # noqa: N818  (a decision, not a defect)
-    """A rule has looked at more nodes of a page than `VISITS`."""
+    """A rule needs more work on a page than is done for one; without a message, it has looked at too many nodes."""
 
-    def __init__(self) -> None:
-        super().__init__(f"the rule looks at more than {VISITS:,} elements here: its matches lie inside each other")
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(
+            message or f"the rule looks at more than {VISITS:,} elements here: its matches lie inside each other"
+        )
 
 
 class Tree(Protocol):
@@ -131,7 +122,7 @@ class LexborTree:
     def html(self, node: Node) -> str:
         """As `Tree`."""
         html: str = node.html or ""
-        return _paid(self, html)
+        return paid(self, html)
 
     def parent_is(self, node: Node, parent: Node) -> bool:
         """As `Tree`."""
@@ -154,84 +145,13 @@ class LexborTree:
         """As `Tree`."""
         return {name: value or "" for name, value in node.attributes.items()}
 
-    def deeper_than(self, most: int) -> bool:
-        """True if an element lies below more than so many others."""
-        open_ = [(self.root, 0)]
-        while open_:
-            node, depth = open_.pop()
-            if depth > most:
-                return True
-            open_ += [(child, depth + 1) for child in node.iter()]
-        return False
 
+def paid(tree: Tree, html: str) -> str:
+    """Outer HTML, once it is counted.
 
-class SoupTree:
-    """A page as BeautifulSoup reads it."""
-
-    def __init__(self, text: str, features: str = "html5lib") -> None:
-        with warnings.catch_warnings():
-            # That a page looks like XML or like a file name says nothing: its kind was decided before.
-            warnings.simplefilter("ignore", category=XMLParsedAsHTMLWarning)
-            warnings.simplefilter("ignore", category=MarkupResemblesLocatorWarning)
-            self.soup = BeautifulSoup(text, features, multi_valued_attributes=None)
-        self.root: Node = self.soup
-        self.visits = VISITS
-
-    def enter(self, node: Node) -> None:
-        """As `Tree`; a selector walks through all that is below the node, and from there up or through all below it."""
-        open_ = [(node, 1)]
-        while open_:
-            above, depth = open_.pop()
-            for child in above.children:
-                self.visits -= 1 + max(0, depth - _ORDINARY_DEPTH)
-                if isinstance(child, Tag):
-                    open_.append((child, depth + 1))
-            if self.visits < 0:
-                raise Exhausted
-
-    def all(self, node: Node, selector: "soupsieve.SoupSieve") -> list[Node]:
-        """As `Tree`."""
-        return list(selector.select(node))
-
-    def first(self, node: Node, selector: "soupsieve.SoupSieve") -> Node | None:
-        """As `Tree`."""
-        return selector.select_one(node)
-
-    def text(self, node: Node) -> str:
-        """As `Tree`."""
-        return seen_text(self, node)
-
-    def attribute(self, node: Node, name: str) -> str | None:
-        """As `Tree`."""
-        value = node.get(name)
-        return None if value is None else str(value)
-
-    def html(self, node: Node) -> str:
-        """As `Tree`."""
-        return _paid(self, str(node))
-
-    def parent_is(self, node: Node, parent: Node) -> bool:
-        """As `Tree`."""
-        return node.parent is parent
-
-    def children(self, node: Node) -> Iterator[Node | str]:
-        """As `Tree`."""
-        for child in node.children:
-            if isinstance(child, Tag):
-                yield child
-            elif isinstance(child, NavigableString) and not isinstance(child, PreformattedString):
-                yield str(child)
-
-    def name(self, node: Node) -> str:
-        """As `Tree`."""
-        return str(node.name).lower()
-
-    def attributes(self, node: Node) -> dict[str, str]:
-        """As `Tree`."""
-        return {str(name): str(value) for name, value in node.attrs.items()}
-
-
-def _paid(tree: Tree, html: str) -> str:
+    Raises:
+        Exhausted: the rule has looked at too much.
+    """
     tree.visits -= len(html) // _CHARS_A_VISIT
     if tree.visits < 0:
         raise Exhausted
@@ -272,51 +192,3 @@ def seen_text(tree: Tree, node: Node) -> str:
             if block:
                 parts.append(" ")
     return collapsed("".join(parts))
-
-
-class XmlView:
-    """The same tree for XPath: built from it once, and able to say which node an lxml element stands for."""
-
-    def __init__(self, tree: Tree) -> None:
-        self._nodes: dict[Any, Node] = {}
-        self._elements: dict[Any, Any] = {}
-        self._tree = tree
-        self._identity: Callable[[Node], Any] = (lambda node: node.mem_id) if isinstance(tree, LexborTree) else id
-        top = next((child for child in tree.children(tree.root) if not isinstance(child, str)), tree.root)
-        self.root = self._element(top)
-        self._fill(top)
-
-    def element(self, node: Node) -> Any:
-        """The lxml element that stands for a node."""
-        return self._elements.get(self._identity(node), self.root)
-
-    def node(self, element: Any) -> Node:
-        """The node that an lxml element stands for."""
-        return self._nodes[element]
-
-    def _element(self, node: Node, parent: Any = None) -> Any:
-        name = self._tree.name(node)
-        name = name if _XML_NAME.match(name) else "unnamed"
-        attributes = {
-            key: _NOT_XML.sub("", value) for key, value in self._tree.attributes(node).items() if _XML_NAME.match(key)
-        }
-        element = etree.Element(name, attributes) if parent is None else etree.SubElement(parent, name, attributes)
-        self._nodes[element] = node
-        self._elements[self._identity(node)] = element
-        return element
-
-    def _fill(self, top: Node) -> None:
-        open_ = [(top, self.root)]
-        while open_:
-            node, element = open_.pop()
-            last = None
-            for child in self._tree.children(node):
-                if isinstance(child, str):
-                    text = _NOT_XML.sub("", child)
-                    if last is None:
-                        element.text = (element.text or "") + text
-                    else:
-                        last.tail = (last.tail or "") + text
-                else:
-                    last = self._element(child, element)
-                    open_.append((child, last))
