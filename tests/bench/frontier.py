@@ -24,8 +24,9 @@ from tests.bench.fleet import JOB, Pending, outcome_of
 
 from odradek.contracts import Batch, Discovered, Fact, FetchRequest, JobChanged, Ticked
 from odradek.specification import JobSpecification
+from odradek_scheduler.core.keys import page_key, run_id
 from odradek_scheduler.core.partition import Limits, Partition
-from odradek_scheduler.core.state import Page, pack, page_key, run_id
+from odradek_scheduler.core.state import Page, pack
 from odradek_scheduler.core.tables import Write, value_offset
 from odradek_scheduler.store import Stores
 

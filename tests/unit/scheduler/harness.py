@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from odradek.contracts import Batch, Discovered, Fact, Fetched, FetchRequest, JobChanged, Parsed, RobotsFetched
+from odradek_scheduler.core.keys import ledger_key, run_id, seen_key, split_page_key
 from odradek_scheduler.core.partition import Dispatched, Limits, Partition
-from odradek_scheduler.core.state import Ledger, Seen, ledger_key, run_id, seen_key, split_page_key, unpack
+from odradek_scheduler.core.state import Ledger, Seen, unpack
 from odradek_scheduler.core.tables import TABLE_NAMES, TableName, Write
 
 NOW_MS = 1_700_000_000_000

@@ -22,8 +22,8 @@ from odradek.contracts import (
     SkipRest,
     Ticked,
 )
+from odradek_scheduler.core.keys import page_key, run_id, seen_key, split_page_key
 from odradek_scheduler.core.partition import Limits, Partition
-from odradek_scheduler.core.state import page_key, run_id, seen_key, split_page_key
 from odradek_scheduler.core.tables import value_offset
 
 from .harness import NOW_MS, Crawl, MemoryTables, a_job, a_link

@@ -1,7 +1,8 @@
 """Sitemaps that robots.txt names: handed to a job once, outside its counters and limits, and waited for."""
 
 from odradek.contracts import Discovered, Question, RetryAsked, RobotsFetched, RunDue, SkipRest
-from odradek_scheduler.core.state import Ledger, ledger_key, run_id, unpack
+from odradek_scheduler.core.keys import ledger_key, run_id
+from odradek_scheduler.core.state import Ledger, unpack
 
 from .harness import NOW_MS, Crawl, a_job, a_link
 

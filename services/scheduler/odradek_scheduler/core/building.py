@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+from odradek_scheduler.core.keys import run_id, split_page_key
 from odradek_scheduler.core.memory import Memory
-from odradek_scheduler.core.state import run_id, split_page_key
 from odradek_scheduler.core.tables import Tables
 
 _OFFSET_AT: Final = -16

@@ -3,8 +3,8 @@
 from itertools import islice
 from typing import Final
 
+from odradek_scheduler.core.keys import page_key
 from odradek_scheduler.core.queues import Queue
-from odradek_scheduler.core.state import page_key
 
 TICK_MS: Final = 5_000
 """Tombstones that no batch has taken along by then get a batch of their own."""

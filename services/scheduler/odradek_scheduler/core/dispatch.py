@@ -6,6 +6,7 @@ from typing import Final
 from odradek.contracts import Fact, FetchRequest, LogEvent, Outcome, Parsed, Reserve, SitemapsListed
 from odradek_scheduler.core.hosts import Agenda, ahead
 from odradek_scheduler.core.judging import Judge, Verdict
+from odradek_scheduler.core.keys import split_run_id
 from odradek_scheduler.core.memory import Memory
 from odradek_scheduler.core.queues import Flight, HostQueue, Queue, Stage
 from odradek_scheduler.core.requests import (
@@ -16,7 +17,6 @@ from odradek_scheduler.core.requests import (
     robots_request,
 )
 from odradek_scheduler.core.robots import origin_of
-from odradek_scheduler.core.state import split_run_id
 from odradek_scheduler.core.tables import Tables
 from odradek_scheduler.core.terms import Terms
 from odradek_scheduler.core.visits import Drawn, Visits
@@ -97,7 +97,7 @@ class Dispatcher:
                 continue
             drawn = Drawn(fp, *found, None)
             verdict = self._judge(queue, terms, drawn, now_ms)
-            if verdict is Verdict.GO and self._memory.may_send(queue, fp):
+            if verdict is Verdict.GO and self._memory.allowance.may_send(queue, fp):
                 self._send(queue, terms, drawn, now_ms)
                 return True
             if verdict is Verdict.GO and self._room(queue, fp):
@@ -126,7 +126,7 @@ class Dispatcher:
     def _prepare(self, queue: Queue, drawn: Drawn, now_ms: int) -> None:
         """Hold the URL if it has a permit, ask for one if there is one, or wait."""
         memory, fp = self._memory, drawn.fp
-        if memory.holds(queue, fp):
+        if memory.allowance.holds(queue, fp):
             memory.hold(memory.take_off(queue, fp, Stage.HELD, drawn.page), now_ms)
         elif self._room(queue, fp):
             self._reserve(memory.take_off(queue, fp, Stage.PROPOSED, drawn.page), now_ms)
@@ -135,10 +135,10 @@ class Dispatcher:
 
     def _room(self, queue: Queue, fp: str) -> bool:
         """True if all permits the URL lacks can be had; else the queue waits for what is scarce."""
-        if not self._memory.has_share_for(queue, fp):
+        if not self._memory.allowance.has_share_for(queue, fp):
             queue.full = True
-        elif not self._memory.has_permit_for(queue, fp):
-            self._memory.starve(queue)
+        elif not self._memory.allowance.has_permit_for(queue, fp):
+            self._memory.allowance.starve(queue)
         else:
             return True
         return False

@@ -10,8 +10,8 @@ from typing import Final
 from odradek.contracts import JobChanged
 from odradek.urls import partition_of
 from odradek_scheduler.core.effects import ToPartition
+from odradek_scheduler.core.keys import run_id
 from odradek_scheduler.core.memory import Memory
-from odradek_scheduler.core.state import run_id
 
 AGAIN_MS: Final = 5_000
 EXPIRED: Final = "expired"

@@ -47,5 +47,5 @@ def figures(memory: Memory, agenda: Agenda, now_ms: int) -> Figures:
         hosts_waiting=len(memory.hosts) - ready,
         hosts_backing_off=backing_off,
         backlog_pages=pages,
-        permits_asked=sum(memory.proposed.values()),
+        permits_asked=sum(memory.allowance.proposed.values()),
     )

@@ -29,23 +29,13 @@ from odradek.contracts import (
     ledger_run,
 )
 from odradek.urls import partition_of
-from odradek_scheduler.core import budget, politeness, quarantine, reopening, robots, sitemaps
+from odradek_scheduler.core import budget, holders, politeness, quarantine, reopening, robots, sitemaps
 from odradek_scheduler.core import ledger as ledgers
 from odradek_scheduler.core.cache import Cache
+from odradek_scheduler.core.closings import Closings
 from odradek_scheduler.core.effects import Effects
-from odradek_scheduler.core.state import (
-    ACCEPTED,
-    PENDING,
-    RETRY,
-    SATED,
-    Ledger,
-    Seen,
-    Step,
-    run_id,
-    seen_key,
-    split_run_id,
-    standing,
-)
+from odradek_scheduler.core.keys import run_id, seen_key, split_run_id
+from odradek_scheduler.core.state import ACCEPTED, PENDING, RETRY, Ledger, Seen, Step, standing
 from odradek_scheduler.core.tables import Tables, Write
 from odradek_scheduler.core.touched import Touched
 
@@ -57,9 +47,7 @@ class Fold:
         self._partition, self._partitions = place
         self._offset = offset
         self._touched = Touched(cache, tables, offset)
-        self._closing: dict[str, str] = {}
-        self._reached: dict[str, tuple[int, int]] = {}
-        self._raised: dict[str, tuple[int, int | None]] = {}
+        self._closings = Closings()
         self._pages: list[Write] = []
         self.effects = Effects(offset)
 
@@ -67,7 +55,7 @@ class Fold:
         """Judge all facts in order; then what concerns the batch as a whole."""
         for index, fact in enumerate(batch.facts):
             self._handlers[type(fact)](self, fact, index)
-        self._close_and_reopen()
+        self._closings.settle(self._touched, self.effects)
         self._touched.settle_permits()
         self.effects.pages, self._pages = self._touched.settle_pages()
         self.effects.hosts = list(self._touched.hosts)
@@ -77,23 +65,6 @@ class Fold:
     def writes(self, emptied: Iterable[bytes] = ()) -> tuple[Write, ...]:
         """All changes; `emptied`: keys of pages found with no open URL, which get their tombstones now."""
         return self._touched.writes(self._pages, emptied)
-
-    def _close_and_reopen(self) -> None:
-        for run, reason in self._closing.items():
-            ledger, counts = self._touched.ledger(run)
-            if counts and ledger.closed_at is None:
-                ledgers.close(ledger, self._offset, reason)
-                ledger.closed_for = self._reached.get(run, (0, 0))
-            self.effects.closed.append(run)
-        raised = [(each, *said) for run, said in self._raised.items() for each in (run, sitemaps.sitemap_run(run))]
-        for run, version, limit in raised:
-            ledger, counts = self._touched.ledger(run)
-            closed_version, reached = ledger.closed_for
-            if not (counts and ledger.sated and ledger.closed_at != self._offset and version > closed_version):
-                continue
-            if limit is None or limit > reached:
-                ledgers.reopen(ledger, self._offset)
-                self.effects.reopened.append(run)
 
     # ---- facts on URLs
 
@@ -145,7 +116,7 @@ class Fold:
             if counts:
                 ledgers.count_outcome(ledger, fact)
             if ledger.host_limits and ledger.host_limits[0][0] < self._offset:
-                self._share_ended(run, seen.key, fact)
+                holders.share_ended(self._touched, run, seen.key, fact)
             quarantine.outcome_seen(self._touched, run, seen, fact)
         self._touched.change(key, seen)
 
@@ -155,13 +126,6 @@ class Fold:
         if now.state != PENDING:
             return False
         return fact.attempt == now.attempt or (fact.attempt < now.attempt and fact.outcome in ledgers.SUCCESSES)
-
-    def _share_ended(self, run: str, key: str, fact: Parsed) -> None:
-        share, counts = self._touched.share(run, key)
-        if counts:
-            share.kept += fact.kept
-            if fact.fp in share.holders:
-                share.holders.remove(fact.fp)
 
     def _retry_asked(self, fact: RetryAsked, index: int) -> None:
         reopening.retried(self._touched, fact, (self._offset, index))
@@ -218,7 +182,7 @@ class Fold:
         if fact.spec is not None:
             self._limit(run, fact.spec, fact.version)
         if fact.wanted in CLOSED:
-            self._close(run, fact.wanted)
+            self._closings.close(run, fact.wanted)
 
     def _limit(self, run: str, spec: dict[str, Any], version: int) -> None:
         """Limits that the fold itself must know: from this offset on."""
@@ -230,7 +194,7 @@ class Fold:
         max_pages = scope.get("max_pages")
         if counts:
             self._limit_pages(ledger, version, max_pages)
-        self._raised[run] = (version, max_pages)
+        self._closings.limit(run, version, max_pages)
         if not self._is_home(run) or (max_pages is None and not self._touched.has_home(run)):
             return
         home, counts = self._touched.home(run)
@@ -255,29 +219,11 @@ class Fold:
         self._touched.ledger(run)
         self._limit(run, job.spec, job.version)
         if fact.run > 1:
-            self._close(run_id(fact.job, fact.run - 1), "expired")
+            self._closings.close(run_id(fact.job, fact.run - 1), "expired")
 
     def _reserve(self, fact: Reserve, index: int) -> None:
-        """Permits of the job and of the host are two values, so each is decided on its own."""
-        run = run_id(fact.job, fact.run)
-        ledger, counts = self._touched.ledger(run)
-        self.effects.reserved.append((run, fact.fps))
-        if ledgers.closed_before(ledger, self._offset):
-            return
-        limit = ledger.host_limit(self._offset)
-        for fp in fact.fps:
-            seen = self._touched.seen(seen_key(run, fp))
-            if seen is None or standing(seen.steps, (self._offset, index)).state != PENDING:
-                continue
-            if counts and ledger.free_permits > 0 and fp not in ledger.holders:
-                ledger.holders.append(fp)
-            if limit is not None:
-                self._reserve_share(run, seen.key, fp, limit)
-
-    def _reserve_share(self, run: str, key: str, fp: str, limit: int) -> None:
-        share, counts = self._touched.share(run, key)
-        if counts and fp not in share.holders and share.kept + len(share.holders) < limit:
-            share.holders.append(fp)
+        holders.reserved(self._touched, fact, (self._offset, index))
+        self.effects.reserved.append((run_id(fact.job, fact.run), fact.fps))
 
     def _grant(self, fact: Grant, index: int) -> None:  # noqa: ARG002
         ledger, counts = self._touched.ledger(run_id(fact.job, fact.run))
@@ -295,14 +241,7 @@ class Fold:
         run = run_id(fact.job, fact.run)
         ledger, _ = self._touched.ledger(run)
         if not ledger.outgrown(fact.version, fact.max_pages, self._offset):
-            self._close(run, SATED)
-            for each in (run, sitemaps.sitemap_run(run)):
-                self._reached.setdefault(each, (fact.version, fact.max_pages))
-
-    def _close(self, run: str, reason: str) -> None:
-        """At the end of the batch; the run's sitemaps too."""
-        self._closing.setdefault(run, reason)
-        self._closing.setdefault(sitemaps.sitemap_run(run), reason)
+            self._closings.sate(run, fact)
 
     def _ticked(self, fact: Ticked, index: int) -> None:
         """Only an occasion to write the tombstones found since the last batch."""

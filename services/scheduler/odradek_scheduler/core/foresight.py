@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from odradek_scheduler.core.hosts import Agenda
 from odradek_scheduler.core.judging import Judge, Judgement, Verdict
+from odradek_scheduler.core.keys import split_run_id
 from odradek_scheduler.core.memory import Memory
 from odradek_scheduler.core.queues import Flight, HostQueue, Queue, Stage
-from odradek_scheduler.core.state import PENDING, Seen, Standing, split_run_id
+from odradek_scheduler.core.state import PENDING, Seen, Standing
 
 UNDER_WAY = {
     Stage.SENT: "Its request is out.",
@@ -67,7 +68,7 @@ class Foresight:
             due_ms = self._agenda.free_at_ms(queue.host, now_ms, found.crawl_delay_ms)
             if due_ms is not None and due_ms > now_ms:
                 return Foreseen("waits", "robots.txt asks for a longer delay.", due_ms=due_ms)
-        if not terms.limited or (flight is not None and self._memory.may_send(queue, url[0])):
+        if not terms.limited or (flight is not None and self._memory.allowance.may_send(queue, url[0])):
             return Foreseen("fetch", "It is sent when its turn comes.")
         return self._permit(queue, flight, url[0])
 
@@ -86,9 +87,9 @@ class Foresight:
     def _permit(self, queue: Queue, flight: Flight | None, fp: str) -> Foreseen:
         if flight is not None and flight.stage is Stage.PROPOSED:
             return Foreseen("waits", "A permit is asked for.")
-        if not self._memory.has_share_for(queue, fp):
+        if not self._memory.allowance.has_share_for(queue, fp):
             return Foreseen("waits", "As many pages of its host as max_pages_per_host leaves are under way.")
-        if not self._memory.has_permit_for(queue, fp):
+        if not self._memory.allowance.has_permit_for(queue, fp):
             return Foreseen("waits", "No permit for another page (max_pages) is free.")
         return Foreseen("permit_first", "A permit is asked for when its turn comes.")
 

@@ -3,9 +3,9 @@
 from typing import Final
 
 from odradek_scheduler.core.effects import Effects
+from odradek_scheduler.core.keys import run_id
 from odradek_scheduler.core.memory import Memory
 from odradek_scheduler.core.queues import Flight, Stage
-from odradek_scheduler.core.state import run_id
 
 UNPARSED_LEASE_MS: Final = 15 * 60_000
 """A page that was fetched and not parsed for so long is taken for lost, and the URL fetched again."""
@@ -115,7 +115,7 @@ class Learning:
     def _settle(self, flight: Flight) -> None:
         """The answer and the outcome are both there."""
         memory, due_ms = self._memory, flight.due_ms
-        if due_ms is None or flight.queue.dead or not memory.holds(flight.queue, flight.fp):
+        if due_ms is None or flight.queue.dead or not memory.allowance.holds(flight.queue, flight.fp):
             memory.land(flight, due_ms)
             return
         memory.leave(flight)
@@ -151,14 +151,14 @@ class Learning:
             if flight is None:
                 if fp in memory.cache.ledger(run).holders:
                     memory.adopt(run, fp)
-            elif flight.stage is Stage.PROPOSED and memory.holds(flight.queue, fp):
+            elif flight.stage is Stage.PROPOSED and memory.allowance.holds(flight.queue, fp):
                 memory.hold(flight, 0)
                 memory.touched[flight.queue.host] = None
             elif flight.stage is Stage.PROPOSED:
                 queue = flight.queue
                 memory.land(flight, 0)
                 if memory.terms(queue.job).max_pages is not None:
-                    memory.starve(queue)
+                    memory.allowance.starve(queue)
 
 
 def _answers(flight: Flight, attempt: int, sent_at_ms: int) -> bool:

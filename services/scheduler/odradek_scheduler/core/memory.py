@@ -6,22 +6,14 @@ the number of hosts and backlog pages, and of URLs in flight, never the number o
 
 from heapq import heappush
 
+from odradek_scheduler.core.allowance import Allowance
 from odradek_scheduler.core.cache import Cache
 from odradek_scheduler.core.clearing import Clearing
+from odradek_scheduler.core.keys import seen_key, share_key, split_page_key, split_run_id
 from odradek_scheduler.core.leases import Leased, Leases
 from odradek_scheduler.core.queues import Flight, HostQueue, OpenPage, Queue, Stage
 from odradek_scheduler.core.sitemaps import is_sitemap_run
-from odradek_scheduler.core.state import (
-    PENDING,
-    HostShare,
-    Seen,
-    seen_key,
-    share_key,
-    split_page_key,
-    split_run_id,
-    standing,
-    unpack,
-)
+from odradek_scheduler.core.state import PENDING, HostShare, Seen, standing, unpack
 from odradek_scheduler.core.tables import Tables
 from odradek_scheduler.core.terms import Terms, terms_of
 
@@ -39,10 +31,7 @@ class Memory:
         """By run, then by host."""
         self.flights: dict[tuple[str, str], Flight] = {}
         """By run and fingerprint."""
-        self.proposed: dict[str, int] = {}
-        """Permits asked for and not yet decided, by run."""
-        self.starved: dict[str, dict[Queue, None]] = {}
-        """Queues that have found no permit to ask for, by run."""
+        self.allowance = Allowance(cache, self.terms)
         self.sent = 0
         """Requests without an answer, robots.txt included."""
         self.unparsed = 0
@@ -73,7 +62,7 @@ class Memory:
                 if flight.stage not in (Stage.SENT, Stage.ANSWERED):
                     self.land(flight, 0)
                 flight.page = None
-        self.starved.pop(run, None)
+        self.allowance.forget(run)
         for queue in self.queues.pop(run, {}).values():
             queue.dead = True
             self.crowded.pop(queue, None)
@@ -144,46 +133,10 @@ class Memory:
         last_at_ms = self.cache.host(key).last_at_ms
         return [last_at_ms] * self.terms(split_run_id(run)[0]).concurrency if last_at_ms else []
 
-    def permits_left(self, run: str) -> int:
-        """Permits that can still be asked for."""
-        return self.cache.ledger(run).free_permits - self.proposed.get(run, 0)
-
-    def holds(self, queue: Queue, fp: str) -> bool:
-        """True if the URL has a permit of the job or a share of its host."""
-        return fp in self.cache.ledger(queue.run).holders or fp in self.cache.share(queue.run, queue.host.key).holders
-
-    def may_send(self, queue: Queue, fp: str) -> bool:
-        """True if the URL has every permit it needs."""
-        terms = self.terms_of(queue)
-        return (terms.max_pages is None or fp in self.cache.ledger(queue.run).holders) and (
-            terms.max_pages_per_host is None or fp in self.cache.share(queue.run, queue.host.key).holders
-        )
-
-    def has_permit_for(self, queue: Queue, fp: str) -> bool:
-        """True if a permit of the job can be had for the URL."""
-        if self.terms(queue.job).max_pages is None or fp in self.cache.ledger(queue.run).holders:
-            return True
-        return self.permits_left(queue.run) > 0
-
-    def has_share_for(self, queue: Queue, fp: str) -> bool:
-        """True if a share of the host can be had for the URL."""
-        limit = self.terms(queue.job).max_pages_per_host
-        share = self.cache.share(queue.run, queue.host.key)
-        return limit is None or fp in share.holders or share.kept + len(share.holders) + queue.proposed < limit
-
-    def starve(self, queue: Queue) -> None:
-        """No permit is left to ask for; until there is one, the queue asks for none."""
-        queue.starved = True
-        self.starved.setdefault(queue.run, {})[queue] = None
-
     def feed(self, run: str) -> None:
         """Permits may be there again."""
-        if run in self.starved and (
-            self.permits_left(run) > 0 or self.terms(run.rpartition("\0")[0]).max_pages is None
-        ):
-            for queue in self.starved.pop(run):
-                queue.starved = False
-                self.touched[queue.host] = None
+        for queue in self.allowance.fed(run):
+            self.touched[queue.host] = None
 
     # ---- flights
 
@@ -196,25 +149,21 @@ class Memory:
         if stage in (Stage.PROPOSED, Stage.HELD):
             queue.preparing += 1
         if stage is Stage.PROPOSED:
-            self._count_proposed(queue, 1)
+            self.allowance.count_proposed(queue, 1)
         return flight
-
-    def _count_proposed(self, queue: Queue, count: int) -> None:
-        queue.proposed += count
-        self.proposed[queue.run] = self.proposed.get(queue.run, 0) + count
 
     def propose(self, flight: Flight, lease_ms: int) -> None:
         """A permit that it lacks is asked for (again)."""
         if flight.stage is Stage.HELD:
             flight.stage = Stage.PROPOSED
-            self._count_proposed(flight.queue, 1)
+            self.allowance.count_proposed(flight.queue, 1)
         self.lease(flight, lease_ms)
 
     def hold(self, flight: Flight, due_ms: int) -> None:
         """It has a permit and can be sent from then on."""
         if flight.stage is Stage.PROPOSED:
             flight.stage = Stage.HELD
-            self._count_proposed(flight.queue, -1)
+            self.allowance.count_proposed(flight.queue, -1)
         flight.lease_ms = 0
         heappush(flight.queue.permitted, (due_ms, flight.fp))
 
@@ -253,7 +202,7 @@ class Memory:
     def come_down(self, flight: Flight) -> None:
         """As `land`, for a URL that is due again at once; with a permit it is held, so that no lease has to pass."""
         self.land(flight, 0)
-        if not flight.queue.dead and self.holds(flight.queue, flight.fp):
+        if not flight.queue.dead and self.allowance.holds(flight.queue, flight.fp):
             self.adopt(flight.queue.run, flight.fp)
 
     def leave(self, flight: Flight) -> None:
@@ -264,7 +213,7 @@ class Memory:
         if flight.stage in (Stage.PROPOSED, Stage.HELD):
             queue.preparing -= 1
         if flight.stage is Stage.PROPOSED:
-            self._count_proposed(queue, -1)
+            self.allowance.count_proposed(queue, -1)
         elif flight.stage is Stage.ANSWERED:
             self.unparsed -= 1
         elif flight.stage is Stage.SENT:
@@ -312,7 +261,7 @@ class Memory:
         while (what := self._leases.lapsed(now_ms)) is not None:
             if isinstance(what, Flight):
                 self.land(what, now_ms)
-                if not what.queue.dead and self.holds(what.queue, what.fp):
+                if not what.queue.dead and self.allowance.holds(what.queue, what.fp):
                     self.adopt(what.queue.run, what.fp)
             else:
                 del what[0].asked[what[1]]

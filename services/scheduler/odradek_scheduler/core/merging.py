@@ -8,8 +8,8 @@ their order but for those found in between.
 from typing import Final
 
 from odradek.contracts import Merged
+from odradek_scheduler.core.keys import split_run_id
 from odradek_scheduler.core.memory import Memory
-from odradek_scheduler.core.state import split_run_id
 
 _SOURCES_A_CALL: Final = 1_024
 """Pages that end in one call; the batch with them takes a few hundredths of a second."""

@@ -22,6 +22,7 @@ from odradek_scheduler.core.effects import ToPartition
 from odradek_scheduler.core.expiring import Expiries
 from odradek_scheduler.core.figures import Figures, figures
 from odradek_scheduler.core.fold import Fold
+from odradek_scheduler.core.keys import run_id
 from odradek_scheduler.core.learning import Learning
 from odradek_scheduler.core.memory import Memory
 from odradek_scheduler.core.merging import merges
@@ -29,7 +30,6 @@ from odradek_scheduler.core.permits import PermitDesk
 from odradek_scheduler.core.questions import Questions
 from odradek_scheduler.core.recounts import Recounting
 from odradek_scheduler.core.reports import RECOVERING, Reports
-from odradek_scheduler.core.state import run_id
 from odradek_scheduler.core.tables import Tables, Write
 
 __all__ = ["Dispatched", "Limits", "Partition", "ToPartition"]

@@ -10,9 +10,10 @@ from odradek.contracts import Grant, PermitsReported, SkipRest
 from odradek.urls import partition_of
 from odradek_scheduler.core import budget
 from odradek_scheduler.core.effects import ToPartition
+from odradek_scheduler.core.keys import run_id, split_run_id
 from odradek_scheduler.core.memory import Memory
 from odradek_scheduler.core.sitemaps import is_sitemap_run
-from odradek_scheduler.core.state import Home, Ledger, run_id, split_run_id
+from odradek_scheduler.core.state import Home, Ledger
 
 URGENT_MS: Final = 50
 """Between two reports of a partition that has run out of permits."""

@@ -8,11 +8,12 @@ from odradek.urls import CrawlUrl, identify
 from odradek_scheduler.core.cache import Cache
 from odradek_scheduler.core.dispatch import Dispatcher
 from odradek_scheduler.core.foresight import Foresight
+from odradek_scheduler.core.keys import run_id, seen_key
 from odradek_scheduler.core.ledger import closed_before
 from odradek_scheduler.core.memory import Memory
 from odradek_scheduler.core.quarantine import Shelf, shelves_key
 from odradek_scheduler.core.sitemaps import sitemap_run
-from odradek_scheduler.core.state import PENDING, Ledger, Seen, Standing, run_id, seen_key, standing, unpack
+from odradek_scheduler.core.state import PENDING, Ledger, Seen, Standing, standing, unpack
 from odradek_scheduler.core.tables import Tables
 from odradek_scheduler.core.trapping import pattern_row
 

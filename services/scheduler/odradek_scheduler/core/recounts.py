@@ -6,7 +6,8 @@ from typing import Final
 import msgspec
 
 from odradek.contracts import Recount
-from odradek_scheduler.core.state import PENDING, Ledger, Step, seen_key, standing
+from odradek_scheduler.core.keys import seen_key
+from odradek_scheduler.core.state import PENDING, Ledger, Step, standing
 from odradek_scheduler.core.tables import Tables
 
 

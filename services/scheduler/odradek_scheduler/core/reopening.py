@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Final
 from odradek.contracts import PatternReleased, RetryAsked
 from odradek_scheduler.core import ledger as ledgers
 from odradek_scheduler.core import quarantine
+from odradek_scheduler.core.keys import run_id, seen_key
 from odradek_scheduler.core.sitemaps import sitemap_run
-from odradek_scheduler.core.state import REOPENED, Seen, Standing, Step, run_id, seen_key, standing
+from odradek_scheduler.core.state import REOPENED, Seen, Standing, Step, standing
 
 if TYPE_CHECKING:
     from odradek_scheduler.core.touched import Touched

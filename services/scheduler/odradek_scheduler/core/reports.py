@@ -10,11 +10,12 @@ from odradek_scheduler.core.attention import Attention
 from odradek_scheduler.core.cache import Cache
 from odradek_scheduler.core.effects import Effects
 from odradek_scheduler.core.hosts import Agenda
+from odradek_scheduler.core.keys import host_key, run_id, split_run_id
 from odradek_scheduler.core.ledger import counters
 from odradek_scheduler.core.memory import Memory
 from odradek_scheduler.core.queues import HostQueue
 from odradek_scheduler.core.sitemaps import sitemap_run, standing_of
-from odradek_scheduler.core.state import Job, Ledger, Robots, host_key, run_id, split_run_id, unpack
+from odradek_scheduler.core.state import Job, Ledger, Robots, unpack
 from odradek_scheduler.core.tables import Tables
 
 RECOVERING: Final = "It replays its log."
@@ -206,7 +207,7 @@ def _limiting(report: Progress, memory: Memory, run: str, hosts: tuple[int, list
     if not report.counters.pending:
         count = report.sitemaps.get("pending", 0)
         return f"It waits for {count} sitemaps." if count else None
-    if terms.max_pages is not None and memory.permits_left(run) <= 0 and not report.in_flight:
+    if terms.max_pages is not None and memory.allowance.left(run) <= 0 and not report.in_flight:
         return "No permit for another page (max_pages) is free."
     looked_at, later = hosts
     if later and len(later) == looked_at:

@@ -15,7 +15,8 @@ from odradek.contracts import (
     timestamp,
 )
 from odradek.urls import CrawlUrl, identify
-from odradek_scheduler.core.state import Seen, Standing, split_run_id
+from odradek_scheduler.core.keys import split_run_id
+from odradek_scheduler.core.state import Seen, Standing
 from odradek_scheduler.core.terms import Terms
 
 _SERVICE: Final = EcsService(name="scheduler")

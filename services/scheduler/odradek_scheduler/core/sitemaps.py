@@ -12,7 +12,8 @@ import msgspec
 from odradek.contracts import OUTCOME_FIELDS, Discovered, SitemapsListed
 from odradek.urls import CrawlUrl, identify, partition_of
 from odradek_scheduler.core.effects import ToPartition
-from odradek_scheduler.core.state import Ledger, run_id, split_run_id
+from odradek_scheduler.core.keys import run_id, split_run_id
+from odradek_scheduler.core.state import Ledger
 
 if TYPE_CHECKING:
     from odradek_scheduler.core.touched import Touched

@@ -8,6 +8,16 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from odradek_scheduler.core.cache import Cache
+from odradek_scheduler.core.keys import (
+    home_key,
+    host_key,
+    job_key,
+    ledger_key,
+    page_key,
+    robots_key,
+    seen_key,
+    share_key,
+)
 from odradek_scheduler.core.ledger import give_back
 from odradek_scheduler.core.quarantine import Shelf
 from odradek_scheduler.core.sitemaps import Listing
@@ -21,15 +31,7 @@ from odradek_scheduler.core.state import (
     Page,
     Robots,
     Seen,
-    home_key,
-    host_key,
-    job_key,
-    ledger_key,
     pack,
-    page_key,
-    robots_key,
-    seen_key,
-    share_key,
     standing,
     unpack,
 )

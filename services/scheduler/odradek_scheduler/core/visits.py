@@ -2,9 +2,10 @@
 
 from typing import NamedTuple
 
+from odradek_scheduler.core.keys import page_key, seen_key
 from odradek_scheduler.core.memory import Memory
 from odradek_scheduler.core.queues import OpenPage, Queue
-from odradek_scheduler.core.state import PENDING, Page, Seen, Standing, page_key, seen_key, standing, unpack
+from odradek_scheduler.core.state import PENDING, Page, Seen, Standing, standing, unpack
 from odradek_scheduler.core.tables import Tables
 
 HELD_MS = 60_000

@@ -5,8 +5,9 @@ The reference runs the same fold, so an error common to both does not show in th
 """
 
 from odradek.contracts import OUTCOMES, Discovered
+from odradek_scheduler.core.keys import ledger_key
 from odradek_scheduler.core.partition import Limits, Partition
-from odradek_scheduler.core.state import PENDING, SATED, Ledger, Page, ledger_key, standing, unpack
+from odradek_scheduler.core.state import PENDING, SATED, Ledger, Page, standing, unpack
 from odradek_scheduler.core.tables import TableName, value_offset
 
 from .scheduler import RUN, SITEMAPS, Scheduler

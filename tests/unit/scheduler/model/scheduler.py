@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from odradek.contracts import Batch
+from odradek_scheduler.core.keys import ledger_key, run_id, split_page_key
 from odradek_scheduler.core.partition import Limits, Partition
-from odradek_scheduler.core.state import Ledger, Seen, ledger_key, pack, run_id, split_page_key, unpack
+from odradek_scheduler.core.state import Ledger, Seen, pack, unpack
 from odradek_scheduler.core.tables import Write
 
 from .store import Store
