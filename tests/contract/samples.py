@@ -39,6 +39,8 @@ def _number(path: Path) -> list[int]:
 
 def _value(annotation: Any, name: str, default: Any) -> Any:  # noqa: PLR0911  (one line for each kind of type)
     origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is typing.Annotated:
+        return _value(inner[0], name, default)
     if annotation is bool:
         return default is not True
     if annotation in _PLAIN:

@@ -1,11 +1,14 @@
 """What the services say to each other: one typed definition of every message, and nothing else."""
 
 from odradek.contracts.codec import (
+    LATEST_MS,
     PAGE_HEADER,
     SCHEMA_HEADER,
     SCHEMA_VERSION,
+    Instant,
     Message,
     decode,
+    decoded_by,
     encode,
     schema_header,
 )
@@ -80,6 +83,7 @@ __all__ = [
     "COUNTED_FIELDS",
     "FAILURE_CLASSES",
     "FINAL_STATES",
+    "LATEST_MS",
     "OUTCOMES",
     "OUTCOME_FIELDS",
     "PAGE_HEADER",
@@ -106,6 +110,7 @@ __all__ = [
     "Hop",
     "HostChanged",
     "HostReport",
+    "Instant",
     "Item",
     "ItemChanged",
     "JobChanged",
@@ -142,6 +147,7 @@ __all__ = [
     "WebhookDelivery",
     "counts_agree",
     "decode",
+    "decoded_by",
     "encode",
     "event_id",
     "ledger_run",

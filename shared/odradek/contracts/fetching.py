@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from odradek.contracts.codec import Message
+from odradek.contracts.codec import Instant, Message
 from odradek.contracts.outcomes import Outcome
 
 Kind = Literal["page", "robots", "sitemap"]
@@ -84,7 +84,7 @@ class PageMeta(Message, frozen=True):
     request: FetchRequest
     outcome: Outcome
     """What the fetcher knows: fetched, not_modified, redirected, skipped (content_type) or failed."""
-    fetched_at_ms: int
+    fetched_at_ms: Instant
     """When the answer was complete."""
     reason: str | None = None
     """From the closed lists; null for fetched."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from odradek.contracts.codec import Message
+from odradek.contracts.codec import Instant, Message
 
 
 class Item(Message, frozen=True):
@@ -18,7 +18,7 @@ class Item(Message, frozen=True):
     meta: dict[str, Any] = {}
     key: tuple[str, ...] = ()
     """Values that identify it: the rule's `key` fields, else URL and position."""
-    fetched_at_ms: int = 0
+    fetched_at_ms: Instant = 0
     content_hash: str = ""
     """Of `data`; what decides whether a stored item changed."""
     reparse: int = 0

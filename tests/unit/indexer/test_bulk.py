@@ -26,7 +26,16 @@ def test_an_id_cannot_break_out_of_its_line() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [b"", b"null", b"{}", b"\xff", b'{"@timestamp":1,"event":{"id":"e1"}}', b'{"event":{"id":"e1"}}']
+    "value",
+    [
+        b"",
+        b"null",
+        b"{}",
+        b"\xff",
+        EVENT[:-1] + b',"x":' + b"[" * 5000 + b"]" * 5000 + b"}",
+        b'{"@timestamp":1,"event":{"id":"e1"}}',
+        b'{"event":{"id":"e1"}}',
+    ],
 )
 def test_what_is_no_event_is_refused(value: bytes) -> None:
     with pytest.raises(msgspec.DecodeError):

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from odradek.contracts import decoded_by
 from odradek_indexer.core.refusals import Fate, fate_in_search
 
 MAX_BULK_BYTES = 8 * 1024 * 1024
@@ -42,9 +43,9 @@ def bulk_lines(value: bytes) -> bytes:
     """The two lines that create one event.
 
     Raises:
-        msgspec.DecodeError: not JSON, or an event without id or `@timestamp`.
+        msgspec.DecodeError: not JSON, nested too deeply, or an event without id or `@timestamp`.
     """
-    name = _named.decode(value).event.id
+    name = decoded_by(_named, value).event.id
     if b"\n" in value or b"\r" in value:
         value = msgspec.json.format(value, indent=-1)
     return b'{"create":{"_id":%b}}\n%b\n' % (_encode(name), value)
