@@ -10,6 +10,7 @@ import structlog
 from odradek.contracts import Item, decode, encode
 from odradek.kafka.deadletter import dead_record
 from odradek.kafka.records import Done, Poison, Record, Send, Stage
+from odradek.nesting import MAX_DEPTH, deeper_than, may_be_deeper_than
 from odradek.stores import dead_letter_document
 from odradek.topics import CHANGES, LOGS
 from odradek_indexer import metrics
@@ -127,10 +128,14 @@ class LetterRecords:
 
 
 def _item(record: Record) -> Item | Poison:
+    value = record.value or b""
     try:
-        return decode(Item, record.value or b"")
+        item = decode(Item, value)
     except msgspec.DecodeError as error:
         return Poison(record, UNDECODABLE, str(error))
+    if may_be_deeper_than(value, MAX_DEPTH) and deeper_than([item.data, item.meta], MAX_DEPTH + 1):
+        return Poison(record, UNSTORABLE, f"its data is nested deeper than {MAX_DEPTH} levels")
+    return item
 
 
 def _stored(record: Record, item: Item, offered: Offered, outcome: Outcome, rules: dict[str, JobRules]) -> Result:

@@ -9,7 +9,7 @@ from pymongo import UpdateOne
 from pymongo.collection import Collection
 
 from odradek.errors import InfrastructureAway
-from odradek.stores import Document, item_document
+from odradek.stores import Document, item_document, without_references
 from odradek_indexer.core.duplicates import Candidate, Stored, Verdict, changed_fields, judge
 from odradek_indexer.core.refusals import Fate
 from odradek_indexer.writing import answer_of, write
@@ -106,7 +106,8 @@ class ItemStore:
         before = self._read([name for name, (verdict, _) in verdicts.items() if verdict.replaces], {"data": 1})
         changes = []
         for name, (verdict, old) in verdicts.items():
-            kept = _kept(verdict, old, before.get(name, {}).get("data", {}), there[name].data)
+            data = without_references(before.get(name, {}).get("data", {}))
+            kept = _kept(verdict, old, data, there[name].data)
             if verdict.fields:
                 changes.append(_Change(name, kept, _update(name, verdict, old, kept, there[name].data)))
             else:

@@ -71,15 +71,19 @@ def answer_of(ask: Callable[[], Operation]) -> Operation:
 
 def _told_apart(error: BulkWriteError) -> Written:
     details: Any = error.details
-    refused = [
-        Refused(each["index"], fate_in_documents(each["code"]), each.get("errmsg", ""))
-        for each in details.get("writeErrors", ())
-    ]
+    refused = [Refused(each["index"], _fate(each), each.get("errmsg", "")) for each in details.get("writeErrors", ())]
     passing = [each.error for each in refused if each.fate is Fate.again]
     passing += [str(each.get("errmsg")) for each in details.get("writeConcernErrors", ())]
     if passing:
         raise InfrastructureAway(f"MongoDB refused {len(passing)} writes for now: {passing[0]}") from error
     return Written(details.get("nMatched", 0), tuple(refused))
+
+
+def _fate(refusal: dict[str, Any]) -> Fate:
+    """There already is only what is there under its `_id`: another unique index never takes this document."""
+    fate = fate_in_documents(refusal["code"])
+    ours = "_id" in refusal.get("keyPattern", {"_id": 1})
+    return Fate.hopeless if fate is Fate.there and not ours else fate
 
 
 def _about_documents(error: OperationFailure) -> bool:

@@ -28,6 +28,7 @@ from odradek.stores.items import (
     item_document,
     items_match,
     job_range,
+    without_references,
 )
 from odradek.stores.search import SearchEngine, SearchRefused, connect_search
 
@@ -63,4 +64,5 @@ __all__ = [
     "plain_decimal",
     "refresh_path",
     "search_path",
+    "without_references",
 ]

@@ -7,18 +7,22 @@
 from the topic `dead-letters` at `letter`.
 """
 
+import re
 from typing import Any
 
 import msgspec
 from bson.datetime_ms import DatetimeMS
 
-from odradek.contracts import PAGE_HEADER
+from odradek.contracts import LATEST_MS, PAGE_HEADER, decoded_by
 from odradek.kafka.records import Record
 
 DEAD_LETTERS = "dead_letters"
 """Name of the collection."""
 
 MAX_VALUE_BYTES = 15 * 1024 * 1024 + 512 * 1024
+
+_DIGITS = re.compile(r"\d{1,18}\Z", re.ASCII)
+"""Of a number that fits into 64 bits."""
 
 
 class _Request(msgspec.Struct):
@@ -28,6 +32,10 @@ class _Request(msgspec.Struct):
 
 class _Page(msgspec.Struct):
     request: _Request = msgspec.field(default_factory=_Request)
+
+
+_request = msgspec.json.Decoder(_Request)
+_page = msgspec.json.Decoder(_Page)
 
 
 def dead_letter_document(record: Record) -> dict[str, Any]:
@@ -43,7 +51,7 @@ def dead_letter_document(record: Record) -> dict[str, Any]:
         "service": words.get("service"),
         "job_id": words.get("job") or about.job,
         "url": words.get("url") or about.url,
-        "at": DatetimeMS(_number(words.get("at_ms"), record.timestamp_ms)),
+        "at": DatetimeMS(min(max(_number(words.get("at_ms"), record.timestamp_ms), 0), LATEST_MS)),
         "source": {
             "topic": words.get("source_topic"),
             "partition": _number(words.get("source_partition"), None),
@@ -69,11 +77,11 @@ def _about(page: bytes | None, value: bytes | None) -> _Request:
     """Job and URL as the message itself tells them, if it does: a page's metadata, a request, an item."""
     try:
         if page is not None:
-            return msgspec.json.decode(page, type=_Page).request
-        return msgspec.json.decode(value or b"{}", type=_Request)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+            return decoded_by(_page, page).request
+        return decoded_by(_request, value or b"{}")
+    except msgspec.MsgspecError:
         return _Request()
 
 
 def _number(text: str | None, otherwise: Any) -> Any:
-    return int(text) if text is not None and text.isdigit() else otherwise
+    return int(text) if text is not None and _DIGITS.match(text) else otherwise

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 from bson.datetime_ms import DatetimeMS
+from bson.dbref import DBRef
 from bson.decimal128 import Decimal128
 
 from odradek.contracts import Item
@@ -100,6 +101,15 @@ def instant(value: Any) -> str | None:
     return f"{value.isoformat(timespec='milliseconds')}Z"
 
 
+def without_references(data: Any) -> Any:
+    """Data as it was stored: of an object that has `$ref` and `$id` the driver makes a kind of its own."""
+    if isinstance(data, DBRef):
+        data = data.as_doc()
+    if isinstance(data, dict):
+        return {name: without_references(each) for name, each in data.items()}
+    return [without_references(each) for each in data] if isinstance(data, list) else data
+
+
 def exported_line(document: Mapping[str, Any]) -> Document:
     """A stored item as users get it: the fields of design §6 in their order, decimals as strings again."""
     return {name: _plain(document.get(name)) for name in _EXPORTED}
@@ -115,12 +125,19 @@ def _plain(value: Any) -> Any:
         return {name: _plain(each) for name, each in value.items()}
     if isinstance(value, list):
         return [_plain(each) for each in value]
+    if isinstance(value, DBRef):
+        return _plain(value.as_doc())
     if isinstance(value, Decimal128 | DatetimeMS | datetime):
         return _word(value)
     return value
 
 
-def _word(value: Any) -> str | None:
+def _word(value: Any) -> Any:
+    """For the driver's own kinds: whole numbers past 32 bits, and objects that have `$ref` and `$id`."""
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, DBRef):
+        return dict(value.as_doc())
     return plain_decimal(value) if isinstance(value, Decimal128) else instant(value)
 
 

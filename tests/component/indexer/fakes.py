@@ -82,6 +82,8 @@ class MemoryCollection:
         """Error codes by `_id`."""
         self.refusal: Callable[[dict[str, Any]], int] = lambda document: self.refusing.get(document["_id"], 0)
         """Error code for a document; 0: none."""
+        self.unique: str | None = None
+        """A field of `data` with a unique index of the user's."""
         self.bulk_refusal: int | None = None
         """Error code for a whole insert of more than one document."""
         self.writes = 0
@@ -104,8 +106,12 @@ class MemoryCollection:
         errors = []
         for index, (document, raw) in enumerate(zip(documents, encoded, strict=True)):
             code = self.refusal(document) or (11000 if document["_id"] in self.documents else 0)
+            taken = [each["data"].get(self.unique) for each in self.documents.values()] if self.unique else []
             if code:
-                errors.append({"index": index, "code": code, "errmsg": f"code {code}"})
+                errors.append({"index": index, "code": code, "errmsg": f"code {code}", "keyPattern": {"_id": 1}})
+            elif self.unique and document["data"].get(self.unique) in taken:
+                pattern = {f"data.{self.unique}": 1}
+                errors.append({"index": index, "code": 11000, "errmsg": "dup key", "keyPattern": pattern})
             else:
                 self.documents[document["_id"]] = bson.decode(raw, AS_STORED)
                 self.writes += 1

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from bson.datetime_ms import DatetimeMS
 from tests.component.indexer.fakes import NOW_MS, MemoryCollection, an_item, records
 
@@ -50,6 +51,27 @@ async def test_a_dead_letter_is_stored_untouched_with_where_it_came_from() -> No
             "size_bytes": 10,
         }
     }
+
+
+@pytest.mark.parametrize("number", ["²", "-5", "9" * 30, "9" * 5000, "x", "9" * 18])
+async def test_a_dead_letter_whose_headers_are_no_numbers_holds_nothing_up(number: str) -> None:
+    collection = MemoryCollection()
+    headers = tuple((name, number.encode()) for name in ("at_ms", "source_partition", "source_offset"))
+    letter = a_letter(records(b"x")[0], headers=headers, timestamp_ms=2**62)
+
+    (result,) = await storing(collection)([letter])
+
+    (send,) = result.stages[0].sends
+    assert set(collection.documents) == {"odradek.items-0-0"}
+    assert decode(LogEvent, send.value or b"").timestamp <= "9999-12-31T23:59:59.999Z"
+
+
+async def test_a_dead_letter_that_is_nested_too_deeply_is_stored() -> None:
+    collection = MemoryCollection()
+
+    await storing(collection)([a_letter(records(b'{"x":' + b"[" * 5_000 + b"]" * 5_000 + b"}")[0])])
+
+    assert collection.documents["odradek.items-0-0"]["job_id"] is None
 
 
 async def test_the_same_dead_letter_is_stored_once() -> None:

@@ -12,6 +12,7 @@ from tests.component.indexer.fakes import JOB, NOW_MS, KnownJobs, MemoryCollecti
 from odradek.contracts import Item, ItemChanged, decode, encode
 from odradek.errors import InfrastructureAway
 from odradek.kafka.records import Done, Poison, Send
+from odradek.nesting import MAX_DEPTH
 from odradek.topics import CHANGES, DEAD_LETTERS
 from odradek_indexer.consuming import ItemRecords, Result
 from odradek_indexer.core.duplicates import candidates
@@ -232,6 +233,54 @@ async def test_of_a_bulk_that_fails_in_part_what_passes_is_tried_again() -> None
 
     assert await index(delivered) == [Done(record) for record in delivered]
     assert len(collection.documents) == collection.writes == 3
+
+
+def nested(levels: int) -> bytes:
+    return b'{"a":' * levels + b"1" + b"}" * levels
+
+
+@pytest.mark.parametrize("levels", [MAX_DEPTH + 1, 700, 5_000])
+async def test_data_that_is_nested_too_deeply_is_poison_and_the_others_are_stored(levels: int) -> None:
+    collection = MemoryCollection()
+    deep = encode(an_item("2")).replace(b'"data":{', b'"data":{"deep":%b,' % nested(levels - 1))
+    flat = encode(an_item("3")).replace(b'"data":{', b'"data":{"deep":%b,' % nested(MAX_DEPTH - 1))
+
+    results = await indexing(collection)(records(an_item("1"), deep, flat, an_item("4")))
+
+    assert [type(result) for result in results] == [Done, Poison, Done, Done]
+    assert set(collection.documents) == {"job-1:1", "job-1:3", "job-1:4"}
+
+
+@pytest.mark.parametrize("instant", [-1, 253_402_300_800_000, 2**62])
+async def test_an_item_fetched_at_no_instant_is_poison(instant: int) -> None:
+    collection = MemoryCollection()
+
+    results = await indexing(collection)(records(an_item("1", fetched_at_ms=instant), an_item("2")))
+
+    assert [type(result) for result in results] == [Poison, Done]
+    assert set(collection.documents) == {"job-1:2"}
+
+
+async def test_data_that_the_driver_takes_for_a_reference_is_compared_as_what_it_is() -> None:
+    collection = MemoryCollection()
+    index = indexing(collection)
+    schema = {"$ref": "#/book", "$id": "b"}
+    await index(records(an_item(data={"schema": schema, "price": "1"})))
+
+    results = await index(records(an_item(data={"schema": schema, "price": "2"}, run=2, fetched_at_ms=NOW_MS + 1)))
+
+    assert [each.fields for each in changes(results)] == [{"price": "2"}]
+
+
+async def test_an_item_that_another_unique_index_refuses_is_a_dead_letter_and_holds_nothing_up() -> None:
+    collection = MemoryCollection()
+    collection.unique = "sku"
+    items = [an_item(str(number), data={"sku": sku}) for number, sku in enumerate((1, 1, 2))]
+
+    results = await indexing(collection)(records(*items))
+
+    assert set(collection.documents) == {"job-1:0", "job-1:2"}
+    assert [(send.topic, send.value) for send in sends(results)] == [(DEAD_LETTERS, encode(items[1]))]
 
 
 @pytest.mark.parametrize("data", [{"a\0b": 1}, {"n": 2**70}], ids=["a NUL in a name", "an integer past 64 bits"])

@@ -3,8 +3,12 @@
 import json
 from collections.abc import Callable
 from decimal import Decimal
+from typing import Any
 
+import bson
+import msgspec
 import pytest
+from bson.codec_options import CodecOptions, DatetimeConversion
 from bson.datetime_ms import DatetimeMS
 from bson.decimal128 import Decimal128
 from hypothesis import given
@@ -25,7 +29,10 @@ from odradek.stores import (
     items_match,
     job_range,
     plain_decimal,
+    without_references,
 )
+
+AS_READ: CodecOptions[dict[str, Any]] = CodecOptions(datetime_conversion=DatetimeConversion.DATETIME_MS)
 
 ITEM = Item(
     id="job-1:ab", job="job-1", type="book", url="https://books.example/1.html", run=2, meta={"shop": "north"},
@@ -51,6 +58,23 @@ def test_an_exported_line_has_the_fields_users_rely_on_and_strings_for_decimals(
         ("data", ITEM.data),
     ]
     assert json.loads(exported_json(document)) == line
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"gtin": 9_780_140_449_136, "counts": [2**62, -(2**40)]},
+        {"schema": {"$ref": "#/book", "$id": "b", "more": {"$ref": "x", "$id": 2**40, "$db": "d"}}},
+        {"$ref": "x", "$id": 1},
+    ],
+    ids=["whole numbers past 32 bits", "what the driver takes for references", "data that is one"],
+)
+def test_data_is_exported_as_it_was_before_the_driver_made_kinds_of_its_own(data: dict[str, Any]) -> None:
+    stored = bson.decode(bson.encode(item_document(ITEM, data, 0)), AS_READ)
+
+    assert json.loads(exported_json(stored))["data"] == data
+    assert json.loads(msgspec.json.encode(exported_line(stored)["data"], enc_hook=int)) == data
+    assert without_references(stored["data"]) == data
 
 
 @pytest.mark.parametrize(
