@@ -8,7 +8,7 @@ import msgspec
 import structlog
 
 from odradek.clock import now_ms
-from odradek.contracts import PAGE_HEADER, PageMeta, decode
+from odradek.contracts import PAGE_HEADER, PageMeta, decode, decoded_by
 from odradek.errors import InfrastructureAway, UserError
 from odradek.kafka.records import Done, Record
 from odradek_indexer import metrics
@@ -113,7 +113,7 @@ class PageRecords:
 
 def _job_of(record: Record) -> str | None:
     try:
-        return _about.decode(record.header(PAGE_HEADER) or b"").request.job
+        return decoded_by(_about, record.header(PAGE_HEADER) or b"").request.job
     except msgspec.MsgspecError:
         return None
 

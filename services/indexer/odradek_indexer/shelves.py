@@ -9,6 +9,7 @@ from typing import IO, Any, Protocol
 
 from odradek.archives import S3, archive_refusal
 from odradek.errors import InfrastructureAway, UserError
+from odradek_indexer.core.archive import newest_file
 
 BEGINNING_BYTES = 64 * 1024
 ANSWER_S = 30
@@ -28,7 +29,7 @@ class Shelf(Protocol):
         ...
 
     def newest(self, folder: str) -> str | None:
-        """The greatest name in a folder; None: there is no file. Raises as `create`."""
+        """The file with the greatest offset in a folder; None: there is no file. Raises as `create`."""
         ...
 
     def beginning(self, name: str) -> bytes:
@@ -76,12 +77,12 @@ class Folder:
     def newest(self, folder: str) -> str | None:
         """As `Shelf.newest`."""
         try:
-            names = [each.name for each in (self._path / folder).iterdir() if not each.name.startswith(".")]
+            newest = newest_file(each.name for each in (self._path / folder).iterdir())
         except FileNotFoundError:
             return None
         except OSError as error:
             raise InfrastructureAway(f"the archive {self._path} cannot be read: {error}") from error
-        return f"{folder}/{max(names)}" if names else None
+        return None if newest is None else f"{folder}/{newest}"
 
     def beginning(self, name: str) -> bytes:
         """As `Shelf.beginning`."""
@@ -93,21 +94,28 @@ class Folder:
 
 
 class Bucket:
-    """A bucket and prefix; region, address and credentials come from the `AWS_…` variables."""
+    """A bucket and prefix; region, address and credentials come from the `AWS_…` variables.
+
+    Raises InfrastructureAway where these are wrong: a person repairs that, and no page must be lost meanwhile.
+    """
 
     def __init__(self, url: str) -> None:
         try:
             import obstore  # noqa: PLC0415  (an optional extra)
+            from obstore.exceptions import BaseError  # noqa: PLC0415
             from obstore.store import S3Store  # noqa: PLC0415
         except ImportError:
             raise UserError("An archive in a bucket needs the extra: pip install 'odradek[s3]'.") from None
         self._url, self._obstore = url, obstore
         plain = os.environ.get("AWS_ENDPOINT_URL", "").startswith("http:")
-        self._store: Any = S3Store.from_url(
-            url,
-            client_options={"allow_http": plain, "timeout": timedelta(seconds=ANSWER_S)},
-            retry_config={"max_retries": 1, "retry_timeout": timedelta(seconds=ANSWER_S)},
-        )
+        try:
+            self._store: Any = S3Store.from_url(
+                url,
+                client_options={"allow_http": plain, "timeout": timedelta(seconds=ANSWER_S)},
+                retry_config={"max_retries": 1, "retry_timeout": timedelta(seconds=ANSWER_S)},
+            )
+        except (BaseError, ValueError) as error:
+            raise self._away(error) from error
 
     def create(self, name: str, content: IO[bytes]) -> bool:
         """As `Shelf.create`; the store itself refuses a second file of the name (`If-None-Match`)."""
@@ -126,10 +134,9 @@ class Bucket:
         from obstore.exceptions import BaseError  # noqa: PLC0415
 
         try:
-            names = [each["path"] for page in self._obstore.list(self._store, prefix=folder) for each in page]
+            return newest_file(each["path"] for page in self._obstore.list(self._store, prefix=folder) for each in page)
         except BaseError as error:
             raise self._away(error) from error
-        return max(names, default=None)
 
     def beginning(self, name: str) -> bytes:
         """As `Shelf.beginning`."""

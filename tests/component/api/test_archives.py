@@ -11,6 +11,13 @@ from tests.component.api.fakes import World
         ("../up", "ODRADEK_ARCHIVE_DIR"),
         ("a/../../up", "ODRADEK_ARCHIVE_DIR"),
         ("s3://", "names no bucket"),
+        ("s3://user:secret@bucket/x", "names no bucket"),
+        ("s3:///x", "names no bucket"),
+        ("s3://bucket/../other", "names no bucket"),
+        ("s3://bucket/x//y", "names no bucket"),
+        ("s3://b[/x", "names no bucket"),
+        ("a\0b", "printable"),
+        ("a" * 256, "255 bytes"),
         ("gs://bucket/x", "neither a folder nor s3://"),
     ],
 )

@@ -3,6 +3,7 @@
 import asyncio
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
@@ -11,6 +12,7 @@ from tests.component.indexer.fakes import JOB, KnownJobs
 from tests.component.indexer.pages import a_page, archived, is_valid
 from warcio.archiveiterator import ArchiveIterator
 
+from odradek.contracts import PAGE_HEADER
 from odradek.errors import InfrastructureAway, UserError
 from odradek.kafka.records import Done, Record
 from odradek_indexer.archiving import Archive, PageRecords
@@ -89,6 +91,26 @@ async def test_only_answers_of_jobs_with_an_archive_are_kept(tmp_path: Path) -> 
         ("https://books.example/0.html", "200", b"<p>Hello"),
         ("https://books.example/3.html", "301", b""),
     ]
+
+
+async def test_metadata_that_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
+    page = a_page(0)
+    unreadable = [b'{"x":' + b"[" * 5_000 + b"]" * 5_000 + b"}", b"\xff"]
+    delivered = [replace(page, offset=n, headers=((PAGE_HEADER, each),)) for n, each in enumerate(unreadable, 1)]
+
+    assert await archiving(tmp_path)([page, *delivered]) == [Done(page), *map(Done, delivered)]
+    assert urls(tmp_path) == the_urls([0])
+
+
+@pytest.mark.parametrize("name", ["job.warc.gz", "notes.txt", "zzz", "99999999999999999999.warc.gz.part"])
+async def test_what_others_put_beside_the_files_does_not_hold_the_archive_up(tmp_path: Path, name: str) -> None:
+    log = [a_page(offset) for offset in range(4)]
+    await archiving(tmp_path)(log[:2])
+    files(tmp_path)[0].with_name(name).write_bytes(b"joined with cat")
+
+    await archiving(tmp_path)(log)
+
+    assert [page for page in files(tmp_path) if page.name != name][1].name == "00000000000000000002.warc.gz"
 
 
 async def test_without_an_archive_no_folder_is_made(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ behind it.
 
 import re
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -21,6 +21,7 @@ SUFFIX = ".warc.gz"
 LAST_OFFSET = "odradek-last-offset"
 """Field of a file's `warcinfo` record."""
 
+_FILE_NAME = re.compile(r"\d{20}" + re.escape(SUFFIX) + r"\Z", re.ASCII)
 _BROKEN = re.compile(r"[\r\n\0]+")
 _HOP_BY_HOP = frozenset({"content-encoding", "transfer-encoding", "content-length", "connection", "keep-alive"})
 
@@ -67,6 +68,11 @@ def stretch_folder(job: str, partition: int) -> str:
 def file_name(job: str, first: Place) -> str:
     """The name of the file that begins with this page; files of a partition sort as their pages lay."""
     return f"{stretch_folder(job, first.partition)}/{first.offset:020d}{SUFFIX}"
+
+
+def newest_file(names: Iterable[str]) -> str | None:
+    """The file that holds the last page of a partition; what others put beside is passed over."""
+    return max((name for name in names if _FILE_NAME.match(name.rpartition("/")[2])), default=None)
 
 
 def stretches(captured: Mapping[str, list[Captured]]) -> Iterator[tuple[str, int, list[Captured]]]:
