@@ -1,14 +1,15 @@
 """Items as tables: CSV and Parquet out of JSON lines, a piece at a time; the gateway and the command line write alike.
 
-One column for each field of any item's data (`data.NAME`), beside those that every item has. The columns are known only
-when the last item is, so the lines wait in a file without a name: memory does not grow with their number.
+One column for each field of any item's data (`data.NAME`), beside those that every item has; of more than `MAX_FIELDS`
+the rest lie together in one. The columns are known only when the last item is, so the lines wait in a file without a
+name: memory does not grow with their number.
 """
 
 import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -21,6 +22,10 @@ Row = dict[str, Any]
 FIRST = ("_id", "type", "url", "job_id", "run", "first_seen", "last_seen", "meta")
 """Columns of every table, also of an empty one."""
 TEXTS = frozenset(FIRST) - {"run", "meta"}
+MAX_FIELDS = 1000
+"""Most fields that have a column of their own: items that name their fields after their values would make millions."""
+REST = "data"
+"""The column of all further fields, as one JSON object."""
 GROUP_ROWS, GROUP_BYTES = 5000, 8 * 1024 * 1024
 """Most that one row group of Parquet is made of."""
 PIECE_BYTES = 64 * 1024
@@ -28,7 +33,8 @@ MAX_EXACT = 1 << 53
 """Whole numbers up to here are exact as floating point, too."""
 MAX_WHOLE = 1 << 63
 
-_FORMULA = re.compile(r"[=+\-@\t\r]")
+_FORMULA = re.compile(r"[\s\0]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
+"""The wide forms count too: spreadsheets of East Asian languages take them."""
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
 _decode = msgspec.json.Decoder(Row).decode
 _encode = msgspec.json.Encoder().encode
@@ -74,7 +80,7 @@ def csv_pieces(lines: Iterable[bytes]) -> Iterator[bytes]:
         writer = csv.writer(buffer)
         writer.writerow([_harmless(name) for name in columns])
         for line in spool:
-            row = _flat(_decode(line))
+            row = _row(line, columns)
             writer.writerow([_cell(row.get(name)) for name in columns])
             if buffer.tell() > PIECE_BYTES:
                 yield buffer.getvalue().encode()
@@ -106,7 +112,7 @@ def parquet_pieces(lines: Iterable[bytes]) -> Iterator[bytes]:
         sink = _Sink()
         with parquet.ParquetWriter(sink, schema, compression="zstd") as writer:
             for group in _groups(spool):
-                rows = [_flat(_decode(line)) for line in group]
+                rows = [_row(line, columns) for line in group]
                 arrays = [
                     pa.array([_typed(row.get(name), kind) for row in rows], types[kind])
                     for name, kind in columns.items()
@@ -141,13 +147,20 @@ def _spooled(spool: IO[bytes], lines: Iterable[bytes]) -> dict[str, _Column]:
         columns[name].see("")
     columns["run"].see(1)
     columns["meta"].see({})
+    rest = _Column()
     for line in lines:
         spool.write(line.rstrip(b"\n") + b"\n")
         for name, value in _flat(_decode(line)).items():
             column = columns.get(name)
-            if column is None:
-                column = columns[name] = _Column()
-            column.see(value)
+            if column is not None:
+                column.see(value)
+            elif len(columns) < len(FIRST) + MAX_FIELDS:
+                columns[name] = _Column()
+                columns[name].see(value)
+            else:
+                rest.see({})
+    if rest.kinds:
+        columns[REST] = rest
     spool.seek(0)
     return columns
 
@@ -155,6 +168,14 @@ def _spooled(spool: IO[bytes], lines: Iterable[bytes]) -> dict[str, _Column]:
 def _flat(item: Row) -> Row:
     data = item.pop("data", None) or {}
     return item | {f"data.{name}": value for name, value in data.items()}
+
+
+def _row(line: bytes, columns: Container[str]) -> Row:
+    row = _flat(_decode(line))
+    if REST in columns:
+        further = {name.removeprefix("data."): value for name, value in row.items() if name not in columns}
+        row[REST] = further or None
+    return row
 
 
 def _groups(spool: IO[bytes]) -> Iterator[list[bytes]]:

@@ -5,6 +5,7 @@ import io
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.exporting import FIRST, csv_pieces, parquet_pieces
+from odradek.exporting import FIRST, MAX_FIELDS, csv_pieces, parquet_pieces
 
 
 def a_line(number: int = 1, **data: Any) -> bytes:
@@ -37,7 +38,26 @@ def read_parquet(*lines: bytes) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+SUM(A1)", "@cmd", "-2+3", "\t=1", "\r=1", "-", "=", "+a"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=1+1",
+        "+SUM(A1)",
+        "@cmd",
+        "-2+3",
+        "\t=1",
+        "\r=1",
+        "-",
+        "=",
+        "+a",
+        " =1",
+        "\n=1",
+        "\u00a0@x",
+        "\uff1d1",
+        " \uff0dx",
+        "\0=1",
+    ],
+)
 def test_a_text_that_a_spreadsheet_takes_for_a_formula_is_defused(text: str) -> None:
     assert read_csv(a_line(title=text))[0]["data.title"] == f"'{text}"
 
@@ -64,6 +84,20 @@ def test_tables_have_the_columns_of_all_items_and_nulls_where_there_is_nothing()
     assert list(first) == [*FIRST, "data.title", "data.tags", "data.maker"]
     assert (first["data.tags"], first["data.maker"], first["meta"]) == ('["x", "y"]', "", '{"shop": "n"}')
     assert (second["data.title"], second["data.maker"]) == ("", '{"name": "B"}')
+
+
+@pytest.mark.parametrize("read", [read_csv, read_parquet])
+def test_of_more_fields_than_a_table_can_have_the_rest_lie_in_one_column(
+    read: Callable[..., list[dict[str, Any]]],
+) -> None:
+    lines = [a_line(number, **{f"f{number}": number, "same": number}) for number in range(MAX_FIELDS + 2)]
+
+    rows = read(*lines)
+
+    assert list(rows[0]) == [*FIRST, "data.f0", "data.same", *(f"data.f{n}" for n in range(1, MAX_FIELDS - 1)), "data"]
+    assert rows[5]["data"] in (None, "")
+    assert rows[MAX_FIELDS]["data"] in ({f"f{MAX_FIELDS}": MAX_FIELDS}, f'{{"f{MAX_FIELDS}": {MAX_FIELDS}}}')
+    assert [int(row["data.same"]) for row in rows] == list(range(MAX_FIELDS + 2))
 
 
 def test_parquet_keeps_kinds() -> None:
