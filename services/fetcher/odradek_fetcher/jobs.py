@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from odradek.contracts import JobRecord
+from odradek.contracts import JobRecord, Wanted
 from odradek.contracts.fetching import Kind
 from odradek.kafka.job_records import JobRecords
 from odradek.settings import Settings
@@ -30,6 +30,14 @@ class Jobs(JobRecords):
         """The plan for this version of a job; robots.txt is asked for also when the job's own plan has a problem."""
         found = self._plan(record)
         return self._bare if kind == "robots" and isinstance(found, PlanProblem) else found
+
+    def wanted(self, record: JobRecord, now_ms: int) -> Wanted:
+        """What is wanted of the job at this instant: a job ends by the clock before anyone has said so."""
+        found = self._plan(record)
+        if record.wanted != "running" or isinstance(found, PlanProblem):
+            return record.wanted
+        expires_at_ms = found.spec.expires_at_ms(record.created_at_ms)
+        return record.wanted if expires_at_ms is None or now_ms < expires_at_ms else "expired"
 
     def _plan(self, record: JobRecord) -> Plan | PlanProblem:
         known = self._plans.get(record.job)

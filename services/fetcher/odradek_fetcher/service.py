@@ -101,9 +101,10 @@ class Handler:
         if self._late(request):
             metrics.UNFETCHED.labels("lease").inc()
             return Done(record)
-        if job.wanted != "running" and request.kind != "robots":  # robots.txt is for all jobs
-            metrics.UNFETCHED.labels(job.wanted).inc()
-            fact = unfetched(request, now_ms(), "paused" if job.wanted == "paused" else None)
+        wanted = self._jobs.wanted(job, now_ms())
+        if wanted != "running" and request.kind != "robots":  # robots.txt is for all jobs
+            metrics.UNFETCHED.labels(wanted).inc()
+            fact = unfetched(request, now_ms(), "paused" if wanted == "paused" else None)
             return Done(record, (Stage(facts=(ToFrontier(request.key, fact),)),))
         return self._done(record, await self._fetch(request, job, url), job)
 

@@ -56,6 +56,10 @@ def request_for(url: str, **changes: object) -> FetchRequest:
     return a_request(**fields)
 
 
+def _robots_of(site: Site) -> str:
+    return f"http://127.0.0.1:{site.catalogue.port}/robots.txt"
+
+
 def a_job(**changes: object) -> Send:
     record = JobRecord(**({"job": "job-1", "spec": {}} | changes))  # type: ignore[arg-type]  # a builder
     return Send(JOBS, record.job, encode(record))
@@ -181,6 +185,30 @@ async def test_a_request_of_a_paused_job_is_given_back_unfetched(settings: Setti
     assert isinstance(fact, Fetched)
     assert (request.fp, None, "paused") == (fact.fp, fact.status, fact.reason)
     assert site.seen.answers == {}
+
+
+@pytest.mark.parametrize("expires", [60.0, "2026-01-01T00:01:00Z"])
+async def test_a_job_ends_by_the_clock_before_anyone_has_said_so(
+    settings: Settings, site: Site, expires: float | str
+) -> None:
+    request, robots = request_for(site.catalogue.url(1)), request_for(_robots_of(site), kind="robots")
+    job = a_job(spec={"expires": expires}, created_at_ms=1_767_225_600_000)
+    frontier = await run(settings, [job, *scheduled(request, robots)], until=1)
+    while len(facts_in(frontier)) < 2:
+        frontier = everything_in(settings, FRONTIER)
+
+    facts = {type(fact): fact for fact in facts_in(frontier)}
+    fetched = facts[Fetched]
+    assert isinstance(fetched, Fetched)
+    assert (request.fp, None, None) == (fetched.fp, fetched.status, fetched.reason)
+    assert (set(facts), site.seen.answers) == ({Fetched, RobotsFetched}, {"/robots.txt": 1})
+
+
+async def test_a_job_that_has_not_expired_is_fetched(settings: Settings, site: Site) -> None:
+    request = request_for(site.catalogue.url(1))
+    job = a_job(spec={"expires": 3600.0}, created_at_ms=now_ms())
+    await run(settings, [job, *scheduled(request)], until=1)
+    assert site.seen.answers == {"/p/1.html": 1}
 
 
 async def test_what_is_no_request_is_a_dead_letter_and_the_rest_goes_on(settings: Settings, site: Site) -> None:
