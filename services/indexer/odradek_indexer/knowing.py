@@ -6,6 +6,9 @@ from typing import Protocol
 import structlog
 
 from odradek.errors import InfrastructureAway
+from odradek.kafka.ends import Ends
+from odradek.kafka.view import View
+from odradek.topics import JOBS
 from odradek_indexer.core.job_rules import UNKNOWN, JobRules
 from odradek_indexer.settings import JOB_PATIENCE_S
 
@@ -25,9 +28,37 @@ class Jobs(Protocol):
         """The rules of one job."""
         ...
 
+    def at_end(self) -> bool:
+        """True when every record that is there by now has been read. Blocking.
+
+        Raises:
+            InfrastructureAway: the brokers do not answer.
+        """
+        ...
+
+
+class JobsTopic:
+    """The rules of the jobs in the topic `jobs`."""
+
+    def __init__(self, view: View[JobRules], ends: Ends) -> None:
+        self._view, self._ends = view, ends
+
+    @property
+    def ready(self) -> bool:
+        """As `Jobs.ready`."""
+        return self._view.ready
+
+    def get(self, key: str) -> JobRules | None:
+        """As `Jobs.get`."""
+        return self._view.get(key)
+
+    def at_end(self) -> bool:
+        """As `Jobs.at_end`."""
+        return self._view.has_read(self._ends.end_offsets(JOBS))
+
 
 class KnownRules:
-    """A job's record is older than what comes of it; one that does not come has been deleted."""
+    """A job's record is older than what comes of it; one that is not there at the end of the topic has been deleted."""
 
     def __init__(self, jobs: Jobs, patience_s: float = JOB_PATIENCE_S) -> None:
         self._jobs, self._patience_s = jobs, patience_s
@@ -37,15 +68,18 @@ class KnownRules:
         """The rules of a job.
 
         Raises:
-            InfrastructureAway: the jobs have not been read yet.
+            InfrastructureAway: not all jobs have been read.
         """
         if not self._jobs.ready:
             raise InfrastructureAway("the topic jobs has not been read to its end yet")
         deadline = asyncio.get_running_loop().time() + self._patience_s
         while (rules := self._jobs.get(job)) is None and job not in self._gone:
-            if asyncio.get_running_loop().time() >= deadline:
-                log.warning("records_of_unknown_job", job=job)
-                self._gone.add(job)
+            if await asyncio.to_thread(self._jobs.at_end):
+                if self._jobs.get(job) is None:
+                    log.warning("records_of_unknown_job", job=job)
+                    self._gone.add(job)
+            elif asyncio.get_running_loop().time() >= deadline:
+                raise InfrastructureAway(f"the topic jobs has not been read to its end, where job {job} may be")
             else:
                 await asyncio.sleep(POLL_S)
         return rules or UNKNOWN

@@ -10,6 +10,7 @@ import structlog
 
 from odradek.contracts import JobRecord, decode
 from odradek.errors import InfrastructureAway
+from odradek.kafka.ends import Ends
 from odradek.kafka.groups import take_over_offsets
 from odradek.kafka.producer import StageProducer
 from odradek.kafka.runner import HandleMany, Runner
@@ -27,7 +28,7 @@ from odradek_indexer.core.cap import EventCap
 from odradek_indexer.core.job_rules import JobRules, job_rules
 from odradek_indexer.deadletters import DeadLetterStore
 from odradek_indexer.items import ItemStore
-from odradek_indexer.knowing import KnownRules
+from odradek_indexer.knowing import JobsTopic, KnownRules
 from odradek_indexer.logs import EventIndex
 from odradek_indexer.settings import Share
 
@@ -95,7 +96,8 @@ async def index(settings: Settings, stop: asyncio.Event, stores: Stores) -> None
     jobs: View[JobRules] = View(settings, JOBS, lambda _, value: job_rules(decode(JobRecord, value)))
     jobs.on_change(_when_archiving(archiving, asyncio.get_running_loop()))
     producer = StageProducer(settings)
-    rules = KnownRules(jobs)
+    ends = Ends(settings)
+    rules = KnownRules(JobsTopic(jobs, ends))
 
     def consumer(topic: str, handle: HandleMany, share: Share, group: str) -> Consumer:
         return Consumer(topic, Runner(settings, SERVICE, topic, producer, share.window, group=group), handle, share)
@@ -119,6 +121,7 @@ async def index(settings: Settings, stop: asyncio.Event, stores: Stores) -> None
                 group.create_task(consumers[-1].run(stop))
     finally:
         jobs.stop()
+        ends.close()
         producer.close()
 
 

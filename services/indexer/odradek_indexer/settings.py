@@ -25,4 +25,4 @@ RETENTION_DAYS = 30
 """Of the lifecycle policy that is made where there is none; a policy changed in Elasticsearch stays as it is."""
 
 JOB_PATIENCE_S = 2.0
-"""How long the record of an unknown job is waited for; its items are then kept as they came."""
+"""How long the record of an unknown job is waited for at a time, while the topic `jobs` is not read to its end."""

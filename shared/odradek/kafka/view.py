@@ -1,7 +1,7 @@
 """A compacted topic as a dictionary: read from the beginning in a thread, the newest value of each key kept."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import Event, Lock, Thread
 from typing import Any, Generic, TypeVar
 
@@ -40,6 +40,7 @@ class View(Generic[M]):
         self._parse = parse
         self._supersedes = supersedes
         self._values: dict[str, M] = {}
+        self._next: dict[int, int] = {}
         self._lock = Lock()
         self._listeners: list[Callable[[str, M | None], None]] = []
         self._stopping = Event()
@@ -66,6 +67,10 @@ class View(Generic[M]):
     def get(self, key: str) -> M | None:
         """The newest value of a key."""
         return self._values.get(key)
+
+    def has_read(self, ends: Mapping[int, int]) -> bool:
+        """True once all that lies before these offsets, by partition, has been read."""
+        return all(self._next.get(partition, 0) >= end for partition, end in ends.items())
 
     def items(self) -> list[tuple[str, M]]:
         """A copy of what is held, in the order in which keys first came."""
@@ -99,8 +104,10 @@ class View(Generic[M]):
                 error = message.error()
                 if error is None:
                     self._take(message)
+                    self._next[message.partition() or 0] = (message.offset() or 0) + 1
                 elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001  (its only name)
                     unread.discard(message.partition() or 0)
+                    self._next[message.partition() or 0] = message.offset() or 0
                 else:
                     log.warning("view_error", topic=self._topic, error=error.str())
             if not unread:

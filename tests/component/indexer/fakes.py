@@ -68,8 +68,14 @@ class KnownJobs:
             job: job_rules(JobRecord(job=job, spec=spec)) for job, spec in ({JOB: {}} | specs).items()
         }
 
+        self.read = True
+        """False: there are jobs that have not come."""
+
     def get(self, key: str) -> JobRules | None:
         return self.rules.get(key)
+
+    def at_end(self) -> bool:
+        return self.read
 
 
 class MemoryCollection:

@@ -348,6 +348,21 @@ async def test_items_of_a_deleted_job_are_kept_as_they_came() -> None:
     assert collection.documents["gone:1"]["data"] == an_item().data
 
 
+async def test_an_item_whose_job_may_still_come_waits_for_it() -> None:
+    shared, own, jobs = MemoryCollection(), MemoryCollection(), KnownJobs()
+    collections = {"items": ItemStore(shared), "books": ItemStore(own)}  # type: ignore[arg-type]  # fakes
+    index = ItemRecords(collections.__getitem__, KnownRules(jobs, patience_s=0.0))
+    delivered = records(an_item("2", id="job2:2", job="job2"))
+    jobs.read = False
+    with pytest.raises(InfrastructureAway, match="job2 may be"):
+        await index(delivered)
+
+    jobs.rules |= KnownJobs(job2={"items": {"collection": "books"}}).rules
+    await index(delivered)
+
+    assert (set(shared.documents), set(own.documents)) == (set(), {"job2:2"})
+
+
 async def test_nothing_is_stored_before_the_jobs_have_been_read() -> None:
     jobs = KnownJobs()
     jobs.ready = False

@@ -128,6 +128,17 @@ async def test_a_store_that_is_away_is_seen_and_no_more_is_read_than_fits_the_wi
         assert items.writes == 6000
 
 
+async def test_items_of_a_job_that_is_not_in_the_topic_are_kept_as_soon_as_it_is_read_to_its_end() -> None:
+    items, search, letters = MemoryCollection(), MemorySearch(), MemoryCollection()
+    with MockBroker() as broker:
+        settings = broker.settings()
+        prepare(settings)
+        put(settings, *(Send(ITEMS, "k", encode(an_item(id=f"gone{n}:1", job=f"gone{n}"))) for n in range(20)))
+
+        async with indexing(settings, items, search, letters):
+            await until(lambda: len(items.documents) == 20)
+
+
 async def test_a_slow_store_does_not_hold_back_the_other() -> None:
     items, search, letters = SlowCollection(), MemorySearch(), MemoryCollection()
     with MockBroker() as broker:
