@@ -1,6 +1,7 @@
 """Which folders jobs may name for their archives: the gateway says no early, the indexer in the end."""
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 S3 = "s3://"
@@ -15,7 +16,9 @@ def archive_refusal(where: str, archive_dir: Path) -> str | None:
     """Why a job's archive may not lie there, in one sentence; None: it may."""
     if where.startswith(S3):
         named = _BUCKET.match(where) is not None and not {".", ".."} & set(where.split("/"))
-        return None if named else f"{where!r} names no bucket and prefix; write s3://bucket/prefix"
+        if not named:
+            return f"{where!r} names no bucket and prefix; write s3://bucket/prefix"
+        return None if find_spec("obstore") else f"{where!r} needs the extra s3: pip install 'odradek[s3]'"
     if "://" in where:
         return f"{where!r} is neither a folder nor s3://bucket/prefix"
     if not where.isprintable() or len(where.encode()) > MAX_NAME_BYTES:

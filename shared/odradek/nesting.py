@@ -2,19 +2,22 @@
 
 from typing import Any
 
+_NESTS = frozenset({dict, list})
+"""What decoders of JSON make."""
+
 MAX_DEPTH = 100
 """Levels below a record's `data`. MongoDB promises no more; what reads records afterwards may count on it."""
 
 
 def deeper_than(value: Any, most: int) -> bool:
     """True when objects and lists lie in one another for more than `most` levels; `value` itself is the first."""
-    level = [value]
-    for _ in range(most + 1):
-        level = [each for each in level if isinstance(each, dict | list)]
+    level = [value] if type(value) in _NESTS else []
+    for _ in range(most):
         if not level:
             return False
-        level = [inner for each in level for inner in (each.values() if isinstance(each, dict) else each)]
-    return True
+        inside = (each if type(each) is list else each.values() for each in level)
+        level = [inner for each in inside for inner in each if type(inner) in _NESTS]
+    return bool(level)
 
 
 def may_be_deeper_than(encoded: bytes, most: int) -> bool:

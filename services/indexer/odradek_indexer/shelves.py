@@ -100,12 +100,10 @@ class Bucket:
     """
 
     def __init__(self, url: str) -> None:
-        try:
-            import obstore  # noqa: PLC0415  (an optional extra)
-            from obstore.exceptions import BaseError  # noqa: PLC0415
-            from obstore.store import S3Store  # noqa: PLC0415
-        except ImportError:
-            raise UserError("An archive in a bucket needs the extra: pip install 'odradek[s3]'.") from None
+        import obstore  # noqa: PLC0415  (an optional extra)
+        from obstore.exceptions import BaseError  # noqa: PLC0415
+        from obstore.store import S3Store  # noqa: PLC0415
+
         self._url, self._obstore = url, obstore
         plain = os.environ.get("AWS_ENDPOINT_URL", "").startswith("http:")
         try:

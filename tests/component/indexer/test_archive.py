@@ -165,6 +165,14 @@ async def test_a_process_that_dies_while_it_writes_leaves_no_file_that_is_taken_
     assert urls(tmp_path) == the_urls([0])
 
 
+async def test_nothing_that_a_page_tells_breaks_out_of_its_line(tmp_path: Path) -> None:
+    page = a_page(0, b"body", headers={"a\r\n\r\nb": "c\rd"}, final_url="https://books.example/\r\nWARC-Type: x")
+
+    await archiving(tmp_path)([page])
+
+    assert archived(tmp_path) == [("https://books.example/WARC-Type:%20x", "200", b"body")]
+
+
 class Full(Folder):
     """A disk that is full for a while."""
 

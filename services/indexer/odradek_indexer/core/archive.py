@@ -101,7 +101,8 @@ def entry(captured: Captured) -> Entry:
     if page.truncated:
         fields["WARC-Truncated"] = "length"
     status = page.status or 0
-    return Entry(page.final_url or request.url, fields, f"{status} {_phrase(status)}".strip(), _headers(captured))
+    url = _BROKEN.sub("", page.final_url or request.url)
+    return Entry(url, fields, f"{status} {_phrase(status)}".strip(), _headers(captured))
 
 
 def _headers(captured: Captured) -> tuple[tuple[str, str], ...]:
@@ -112,7 +113,7 @@ def _headers(captured: Captured) -> tuple[tuple[str, str], ...]:
     if page.location is not None:
         given.setdefault("location", page.location)
     found = [
-        (name, _BROKEN.sub(" ", value))
+        (_BROKEN.sub(" ", name), _BROKEN.sub(" ", value))
         for name, values in given.items()
         if name not in _HOP_BY_HOP
         for value in values.split("\n")
