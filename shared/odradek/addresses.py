@@ -16,6 +16,7 @@ _CLOSED_V4 = tuple(
             "10.0.0.0/8",  # private
             "100.64.0.0/10",  # carrier-grade NAT
             "127.0.0.0/8",  # loopback
+            "168.63.129.16/32",  # Azure's host agent: keys for whoever asks from a virtual machine
             "169.254.0.0/16",  # link-local, and the metadata services of clouds
             "172.16.0.0/12",  # private
             "192.0.0.0/24",  # protocol assignments

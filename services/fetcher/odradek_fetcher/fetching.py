@@ -14,7 +14,7 @@ from odradek_fetcher.core.answers import Answer, Deadline, Failure, Limits, Orde
 from odradek_fetcher.core.decoding import unpacked
 from odradek_fetcher.core.facts import digest, page_meta, robots_fetched
 from odradek_fetcher.core.following import on_the_spot
-from odradek_fetcher.core.plans import Plan, order
+from odradek_fetcher.core.plans import Plan, order, turn
 from odradek_fetcher.core.proxies import Proxies
 from odradek_fetcher.core.soft_blocks import SameBodies, may_be_blocked
 from odradek_fetcher.core.verdicts import judge
@@ -82,8 +82,7 @@ class Fetching:
         return replace(answer, timings=msgspec.structs.replace(answer.timings, total_ms=total_ms))
 
     async def _follow(self, request: FetchRequest, plan: Plan, url: CrawlUrl, deadline: Deadline) -> Answer:
-        turn = int(request.fp[:8], 16) + request.attempt
-        proxy = self.proxies.choose(plan.proxies, turn, time.monotonic())
+        proxy = self.proxies.choose(plan.proxies, turn(request), time.monotonic())
         asked = order(request, plan, url=url.url, host=url.host, proxy=proxy)
         hops = 0
         while True:

@@ -20,7 +20,7 @@ from odradek_fetcher.core.answers import Answer, Deadline, Failure, Headers, Lim
 from odradek_fetcher.core.decoding import DecodeFailure, Decoder
 from odradek_fetcher.failures import TooSlow, failure_of
 from odradek_fetcher.probe import PROBE, Probe
-from odradek_fetcher.transports import Transports
+from odradek_fetcher.transports import HTTP2, Transports
 
 ERROR_BODY_BYTES = 64 * 1024
 """Read of an answer that is no success: enough to know a challenge, and to use the connection again."""
@@ -28,6 +28,10 @@ SPARE_BYTES = 64 * 1024
 """A coded body may be so much longer than what it stands for, and is cut beyond: padding without end is no page."""
 STALE_TRIES = 2
 """A kept connection that the site closed meanwhile is no failure; so often another one is taken."""
+STATUSES = range(100, 1000)
+"""RFC 9110 section 15; httpcore takes any number over HTTP/2."""
+LONGEST_LENGTH = 18
+"""Digits of a Content-Length that is told; no store keeps larger numbers."""
 PROXY_REFUSES = 407
 """Proxy Authentication Required: never the site's answer."""
 _SAFE = frozenset(("GET", "HEAD"))
@@ -69,12 +73,15 @@ class HttpFetch:
             if order.proxy is not None:
                 addresses = await self._guard.addresses(order.host)
                 exchange.pinned = addresses[0] if order.proxy.startswith("socks5:") else None
-            await exchange.run(await self._transports.transport(order))
+            exchange.transport = await self._transports.transport(order)
+            await exchange.run(exchange.transport)
             self._transports.answered(order, exchange.protocol or "")
         except Exception as error:  # noqa: BLE001  (a site must not end the process; `failure_of` sorts them)
             exchange.fail(error)
         finally:
             PROBE.reset(token)
+            if exchange.transport is not None and exchange.left_early:
+                self._transports.retire(order, exchange.transport)
             if order.proxy is not None and exchange.response is None and exchange.probe.stream is not None:
                 await exchange.probe.stream.aclose()
 
@@ -87,7 +94,10 @@ class _Exchange:
         self.probe = Probe()
         self.begun = time.perf_counter()
         self.first_byte_ms: float | None = None
+        self.transport: httpx.AsyncBaseTransport | None = None
         self.response: httpx.Response | None = None
+        self.whole = False
+        """The answer was read to its end."""
         self.headers = Headers()
         self.body: bytes | None = None
         self.truncated = False
@@ -103,6 +113,11 @@ class _Exchange:
         return failed and self.response is None and not self.probe.opened and self.order.method in _SAFE
 
     @property
+    def left_early(self) -> bool:
+        """True when a stream of HTTP/2 may still be open; HTTP/1.1 closes the connection by itself."""
+        return not self.whole and self.protocol in (None, HTTP2)
+
+    @property
     def protocol(self) -> str | None:
         """The version of HTTP in which the site answered."""
         extensions = {} if self.response is None else self.response.extensions
@@ -115,7 +130,7 @@ class _Exchange:
         extensions = self._extensions(target)
         if self.pinned is not None:
             headers.append(("host", root.netloc.decode()))
-            extensions["sni_hostname"] = root.host
+            extensions["sni_hostname"] = self.order.host.strip("[]")
             root = root.copy_with(host=self.pinned)
         elif self.order.proxy is not None and self.order.proxy.startswith("http"):
             del extensions["target"]  # httpcore would send it in place of what the proxy has to see
@@ -132,6 +147,8 @@ class _Exchange:
         try:
             if self.order.proxy is not None and response.status_code == PROXY_REFUSES:
                 raise httpx.ProxyError("the proxy wants other credentials")
+            if response.status_code not in STATUSES:
+                raise httpx.RemoteProtocolError(f"the status {str(response.status_code)[:20]} has not three digits")
             await self._read(response)
         finally:
             await response.aclose()
@@ -146,7 +163,7 @@ class _Exchange:
         response, order = self.response, self.order
         return Answer(
             url=order.url,
-            status=None if response is None else response.status_code,
+            status=None if response is None or response.status_code not in STATUSES else response.status_code,
             headers=self.headers,
             body=self.body,
             truncated=self.truncated,
@@ -167,7 +184,7 @@ class _Exchange:
 
     async def _read(self, response: httpx.Response) -> None:
         if self.order.method == "HEAD" or response.status_code in _NO_BODY:
-            self.body = b""
+            self.body, self.whole = b"", True
             return
         success = response.is_success
         kind = media.media_type(self.headers.get("content-type"))
@@ -205,6 +222,7 @@ class _Exchange:
                     self.truncated = True
                     return b"".join(pieces)
                 self._watch_rate(time.perf_counter() - begun, decoder.received_bytes)
+        self.whole = True
         decoder.finish()
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
@@ -250,7 +268,8 @@ def _origin(text: str) -> httpx.URL:
 
 def _length(values: list[str]) -> int | None:
     """The declared length; null when absent or wrong in form."""
-    return int(values[0]) if len(values) == 1 and values[0].isascii() and values[0].isdigit() else None
+    digits = values[0] if len(values) == 1 and len(values[0]) <= LONGEST_LENGTH else ""
+    return int(digits) if digits.isascii() and digits.isdigit() else None
 
 
 def _rounded(value: float | None) -> float | None:

@@ -60,6 +60,7 @@ class Transports:
         self._backend = ProbedBackend(guard)
         self._contexts = contexts
         self._pools: OrderedDict[Key, _Kept] = OrderedDict()
+        self._retired: list[_Pooled] = []
         self._without_http2: OrderedDict[str, None] = OrderedDict()
         self._quick = QuickTransport(
             guard, contexts, connect_s=limits.connect_s, read_s=limits.read_s, keep_alive_s=KEEP_ALIVE_S
@@ -71,7 +72,7 @@ class Transports:
         offers_http2 = order.http2 and order.url.startswith("https:") and origin not in self._without_http2
         if order.proxy is None and not order.careful and not offers_http2:
             return self._quick
-        key = (origin, order.http2, order.verify_tls, order.proxy)
+        key = _key(order)
         kept = self._pools.get(key)
         now_s = time.monotonic()
         if kept is None:
@@ -89,15 +90,30 @@ class Transports:
             if len(self._without_http2) > MAX_WITHOUT_HTTP2:
                 self._without_http2.popitem(last=False)
 
+    def retire(self, order: Order, transport: httpx.AsyncBaseTransport) -> None:
+        """Let the exchanges under way finish on this order's connections, and begin no more on them.
+
+        httpcore ends no stream of HTTP/2 that is left early, and a site allows only so many open ones.
+        """
+        kept = self._pools.get(_key(order))
+        if kept is not None and kept.transport is transport:
+            del self._pools[_key(order)]
+            self._retired.append(kept.transport)
+
     async def close(self) -> None:
         """Close all connections."""
         await self._quick.aclose()
-        for kept in self._pools.values():
-            await kept.transport.aclose()
+        for transport in [*self._retired, *(kept.transport for kept in self._pools.values())]:
+            await transport.aclose()
+        self._retired.clear()
         self._pools.clear()
 
     async def _trim(self, expired_s: float) -> None:
-        """Close pools that nobody uses: the oldest above the limit, and those whose connections have expired."""
+        """Close pools that nobody uses: the oldest above the limit, those retired and those long not asked."""
+        idle = [transport for transport in self._retired if transport.idle]
+        self._retired = [transport for transport in self._retired if transport not in idle]
+        for transport in idle:
+            await transport.aclose()
         for key, kept in list(self._pools.items())[:TRIMMED]:
             if (len(self._pools) > MAX_POOLS or kept.used_s < expired_s) and kept.transport.idle:
                 del self._pools[key]
@@ -121,6 +137,10 @@ class Transports:
         secure = proxy.url.scheme == "https"
         context = self._contexts.get(verify=True, http2=False) if secure else None
         return httpcore.AsyncHTTPProxy(proxy_url=url, proxy_auth=proxy.raw_auth, proxy_ssl_context=context, **common)
+
+
+def _key(order: Order) -> Key:
+    return _origin(order), order.http2, order.verify_tls, order.proxy
 
 
 def _origin(order: Order) -> str:

@@ -54,7 +54,8 @@ def configure_logs(settings: Settings, service: str) -> None:
 
 def _rendering(on_terminal: bool) -> list[Processor]:  # noqa: FBT001  (what isatty says)
     if on_terminal:
-        return [structlog.dev.ConsoleRenderer()]
+        # The other formatters print local variables, and with them the credentials of jobs
+        return [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
     return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(default=str)]
 
 

@@ -5,7 +5,7 @@ from tests.component.fetcher.harness import FIRST_TRY, LATER_TRY, a_fetching
 
 from odradek.addresses import address_refusal
 from odradek.testing import hostile_cases  # noqa: F401  (fills the site)
-from odradek.testing.hostile import HostileSite
+from odradek.testing.hostile import HostileSite, Talk
 
 
 class Zone:
@@ -28,7 +28,7 @@ class Zone:
         "127.0.0.1", "127.1", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "localhost", "[::1]", "0.0.0.0",
         "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::127.0.0.1]", "[64:ff9b::7f00:1]", "[64:ff9b:1::7f00:1]",
         "[2002:7f00:1::]", "[fe80::1]", "[fd00::1]", "169.254.169.254", "[::ffff:a9fe:a9fe]", "10.0.0.1", "192.168.1.1",
-        "172.16.0.1", "100.64.0.1", "①②⑦.0.0.1",
+        "172.16.0.1", "100.64.0.1", "168.63.129.16", "①②⑦.0.0.1",
     ],
 )  # fmt: skip
 async def test_no_spelling_of_a_private_address_is_connected_to(host: str, attempt: int) -> None:
@@ -78,6 +78,26 @@ async def test_a_redirect_followed_on_the_spot_is_guarded_like_any_fetch() -> No
     assert result.robots is not None
     assert (result.robots.reason, result.robots.text) == ("private_address", None)
     assert dict(site.seen) == {"to-inside": 1}
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "other.example"])
+async def test_secrets_do_not_go_along_to_another_port_or_host(host: str) -> None:
+    async def page(talk: Talk) -> None:
+        await talk.page()
+
+    async with HostileSite({"page": page}) as other, a_fetching(Zone(other_example=["127.0.0.1"])) as fetch:
+
+        async def robots(talk: Talk) -> None:
+            moved = f"Location: http://{host}:{other.port}/page"
+            await talk.page(moved.encode(), b"Set-Cookie: b=2", status=b"302 Found")
+
+        async with HostileSite({"robots.txt": robots}) as site:
+            secrets = {"auth": {"bearer": "s3cret"}, "headers": {"X-Key": "s3cret"}, "cookies": {"a": "s3cret"}}
+            await fetch(site.url("robots.txt"), secrets, kind="robots")
+    assert site.heads[0].count(b"s3cret") == 3
+    assert len(other.heads) == 1
+    assert b"s3cret" not in other.heads[0]
+    assert b"cookie" not in other.heads[0].lower()
 
 
 @pytest.mark.parametrize("proxy", ["http", "socks5"])

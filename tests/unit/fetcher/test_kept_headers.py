@@ -29,6 +29,11 @@ def test_all_headers_travel_for_a_job_that_keeps_an_archive() -> None:
     assert kept(archive={"warc": "pages"}) == {"etag": '"1"', "server": "caddy", "set-cookie": "a=1\nb=2"}
 
 
+def test_all_kept_headers_fit_into_a_kafka_message_beside_the_largest_body() -> None:
+    flood = Headers([(f"X-{number}", "\xff" * 8192) for number in range(100)])
+    assert sum(len(name) + len(value) for name, value in kept(flood, archive={"warc": "pages"}).items()) < 132_000
+
+
 def test_directives_for_robots_stay_apart_by_header_so_that_a_name_counts_for_its_own_line() -> None:
     said = Headers([("X-Robots-Tag", "otherbot: noindex"), ("X-Robots-Tag", "nofollow")])
     assert kept(answered=said) == {"x-robots-tag": "otherbot: noindex\nnofollow"}

@@ -2,6 +2,7 @@
 
 import pytest
 
+from odradek.contracts import Hop
 from odradek.specification import MAX_BODY_BYTES, JobSpecification
 from odradek.testing.records import a_request
 from odradek_fetcher.core.answers import Order
@@ -78,6 +79,52 @@ def test_a_line_break_in_a_secret_does_not_become_a_header() -> None:
             user_agent="x",
             environ={"A": "1\r\nEvil: 1"},
         )
+
+
+def test_blanks_around_a_secret_are_not_sent() -> None:
+    spec = {"headers": {"X": "${env:A}"}, "auth": {"bearer": "${env:A}"}, "cookies": {"c": "${env:A}"}}
+    job = plan(JobSpecification.from_wire({"fetch": spec}), user_agent="x", environ={"A": " s3cret\t"})
+    assert [headers(job)[name] for name in ("x", "authorization", "cookie")] == ["s3cret", "Bearer s3cret", "c=s3cret"]
+
+
+@pytest.mark.parametrize("value", ["user:pa55@proxy.example:3128", "ftp://user:pa55@proxy.example", "socks5://"])
+def test_a_secret_that_is_no_proxy_is_named_and_not_told(value: str) -> None:
+    with pytest.raises(PlanProblem, match=r"the proxy \$\{env:P\} .* stands for no address") as problem:
+        plan(JobSpecification.from_wire({"fetch": {"proxies": ["${env:P}"]}}), user_agent="x", environ={"P": value})
+    assert value not in str(problem.value)
+
+
+def test_a_validator_that_is_no_ascii_is_left_out() -> None:
+    sent = headers(a_plan(), etag='"caf\xe9"', last_modified="yesterday\r\nEvil: 1")
+    assert set(sent) == {"user-agent", "accept", "accept-encoding"}
+
+
+@pytest.mark.parametrize("fp", ["", "no hexadecimal digits", "0" * 32])
+def test_any_fingerprint_has_a_turn(fp: str) -> None:
+    assert headers(a_plan(user_agents=["a", "b"]), fp=fp)["user-agent"] in ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("came_by", "domains", "told"),
+    [
+        ((), None, True), (("https://www.books.example/",), None, True), (("https://other.example/",), None, False),
+        (("https://other.example/",), ["books.example", "other.example"], True),
+    ],
+)  # fmt: skip
+def test_secrets_are_not_told_to_a_site_that_redirects_led_to(
+    came_by: tuple[str, ...],
+    domains: list[str] | None,
+    told: bool,  # noqa: FBT001  (a case)
+) -> None:
+    fetch = {"auth": {"bearer": "${env:TOKEN}"}, "headers": {"X-Key": "${env:TOKEN}"}, "cookies": {"c": "1"}}
+    job = plan(
+        JobSpecification.from_wire({"fetch": fetch, "scope": {"allowed_domains": domains}}),
+        user_agent="Odradek/0.1",
+        environ=SECRETS,
+    )
+    sent = headers(job, key="books.example", chain=tuple(Hop(url=url, status=302) for url in came_by))
+    assert {name in sent for name in ("authorization", "x-key", "cookie")} == {told}
+    assert sent["user-agent"] == "Odradek/0.1"
 
 
 def test_user_agents_take_turns_by_url_and_try() -> None:

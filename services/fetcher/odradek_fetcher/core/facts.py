@@ -36,6 +36,8 @@ KEPT_HEADERS = ("etag", "last-modified", "x-robots-tag", "link", "refresh", "con
 """That later stages read."""
 MAX_HEADER_CHARS = 8192
 MAX_HEADERS = 100
+MAX_CHARS = 128 * 1024
+"""Of all kept headers together: beside a body of 15 MiB they have to fit into one Kafka message."""
 _MAX_AGE = re.compile(r"(?:^|[\s,])max-age\s*=\s*\"?(\d{1,9})")
 
 
@@ -99,7 +101,14 @@ def _kept(headers: Headers, *, whole: bool) -> dict[str, str]:
         kept["x-robots-tag"] = "\n".join(headers.all("x-robots-tag"))[:MAX_HEADER_CHARS]
     if not whole:
         return kept
-    return {name: "\n".join(headers.all(name))[:MAX_HEADER_CHARS] for name in headers.names()[:MAX_HEADERS]} | kept
+    room = MAX_CHARS
+    for name in headers.names()[:MAX_HEADERS]:
+        value = "\n".join(headers.all(name))[:MAX_HEADER_CHARS]
+        room -= len(name) + len(value)
+        if room < 0:
+            break
+        kept.setdefault(name, value)
+    return kept
 
 
 def fetched(page: PageMeta) -> Fetched:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from odradek.contracts import FetchRequest
 from odradek.urls import CrawlUrl, identify, join
 from odradek_fetcher.core.answers import Answer, Failure, Order
-from odradek_fetcher.core.plans import Plan
+from odradek_fetcher.core.plans import Plan, without_secrets
 
 REDIRECTS = frozenset((301, 302, 303, 307, 308))
 MAX_HOPS = 10
@@ -48,15 +48,14 @@ def on_the_spot(request: FetchRequest, plan: Plan, order: Order, answer: Answer,
     there = target(answer, plan)
     if there is None or there.found is None:
         return None
-    same = there.found.fp == request.fp
-    if request.kind == "page" and not same:
+    if request.kind == "page" and there.found.fp != request.fp:
         return None
     if hops >= MAX_ON_THE_SPOT:
         if request.kind == "page":
             return Failure("redirect_loop", f"{request.url} redirects to itself again and again", lasting=True)
         return Failure("redirect_limit", f"more than {MAX_ON_THE_SPOT} redirects from {request.url}", lasting=True)
-    headers = order.headers if there.found.host == order.host else _without_credentials(order.headers)
-    headers = _with_cookies(headers, answer) if there.found.host == order.host else headers
+    same = _same_place(order.url, there.found)
+    headers = _with_cookies(order.headers, answer) if same else without_secrets(order.headers)
     return replace(order, url=there.url, host=there.found.host, headers=headers)
 
 
@@ -73,8 +72,13 @@ def chain_failure(request: FetchRequest, plan: Plan, there: Target) -> Failure |
     return None
 
 
-def _without_credentials(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    return tuple((name, value) for name, value in headers if name not in ("authorization", "cookie"))
+def _same_place(asked: str, there: CrawlUrl) -> bool:
+    """True for one origin, and from http to https at their own ports."""
+    here = identify(asked)
+    if not isinstance(here, CrawlUrl) or here.host != there.host:
+        return False
+    upgraded = (here.scheme, here.port, there.scheme, there.port) == ("http", 80, "https", 443)
+    return upgraded or (here.scheme, here.port) == (there.scheme, there.port)
 
 
 def _with_cookies(headers: tuple[tuple[str, str], ...], answer: Answer) -> tuple[tuple[str, str], ...]:

@@ -11,6 +11,7 @@ SITEMAP_TYPES = frozenset(
 """What sitemaps are sent as, rightly or not; the parser looks at what they are."""
 
 SNIFFED_BYTES = 512
+MAX_CHARSET_CHARS = 100
 
 
 @lru_cache(maxsize=4096)
@@ -28,7 +29,7 @@ def charset(content_type: str | None) -> str | None:
     for parameter in (content_type or "").split(";")[1:]:
         name, _, value = parameter.partition("=")
         if name.strip().lower() == "charset":
-            return value.strip().strip("\"'").lower() or None
+            return value.strip().strip("\"'").lower()[:MAX_CHARSET_CHARS] or None
     return None
 
 

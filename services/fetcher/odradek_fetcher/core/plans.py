@@ -2,12 +2,13 @@
 
 import base64
 import re
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from odradek.contracts import FetchRequest
 from odradek.specification import MAX_BODY_BYTES, JobSpecification
-from odradek.urls import UrlRules
+from odradek.urls import CrawlUrl, UrlRules, identify
 from odradek_fetcher.core.answers import Order
 from odradek_fetcher.core.decoding import ACCEPT_ENCODING
 from odradek_fetcher.core.media import SITEMAP_TYPES
@@ -16,10 +17,14 @@ ROBOTS_BYTES = 500 * 1024
 """RFC 9309 section 2.5: at least so much of a robots.txt is read."""
 
 _SECRET = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
+_BLANKS = " \t"
+"""Around a header's value they do not belong to it (RFC 9110 section 5.5); h11 would quote the secret in its error."""
 _CLOSED = "ODRADEK_"
 """The service's own variables (passwords of engines among them) are no secrets of a job."""
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
+_PROXY = re.compile(r"(https?|socks5h?)://[^\s/]+/?\Z")
 _UNSAFE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_PUBLIC = frozenset(("user-agent", "accept", "accept-encoding", "accept-language"))
 _OURS = frozenset(("host", "content-length", "transfer-encoding", "connection", "te", "upgrade", "expect"))
 """Headers that frame the message; a job cannot set them."""
 
@@ -46,23 +51,23 @@ def plan(spec: JobSpecification, *, user_agent: str, environ: Mapping[str, str])
     """The plan of a specification; `user_agent` is what goes out when the job names none.
 
     Raises:
-        PlanProblem: a secret is not there, or a header cannot be sent.
+        PlanProblem: a secret is not there or is no proxy, or a header cannot be sent.
     """
     fetch = spec.fetch
-    given = {name.lower(): _resolved(value, environ) for name, value in fetch.headers.items()}
+    given = {name.lower(): _resolved(value, environ).strip(_BLANKS) for name, value in fetch.headers.items()}
     agents = (given.pop("user-agent"),) if "user-agent" in given else fetch.user_agents
     headers = {
         "accept": ",".join(fetch.accept) + ",*/*;q=0.1",
         "accept-encoding": ACCEPT_ENCODING,
         **given,
     }
-    cookies = {name: _resolved(value, environ) for name, value in fetch.cookies.items()}
+    cookies = {name: _resolved(value, environ).strip(_BLANKS) for name, value in fetch.cookies.items()}
     if cookies:
         headers["cookie"] = "; ".join(f"{name}={value}" for name, value in cookies.items())
     authorization = _authorization(spec, environ)
     if authorization is not None:
         headers["authorization"] = authorization
-    agents = tuple(_resolved(agent, environ) for agent in agents) or (fetch.user_agent or user_agent,)
+    agents = tuple(_resolved(agent, environ).strip(_BLANKS) for agent in agents) or (fetch.user_agent or user_agent,)
     _check({**headers, **{f"user-agent-{place}": agent for place, agent in enumerate(agents)}})
     return Plan(
         spec=spec,
@@ -71,7 +76,7 @@ def plan(spec: JobSpecification, *, user_agent: str, environ: Mapping[str, str])
         user_agents=agents,
         accept=frozenset(entry.strip().lower() for entry in fetch.accept),
         body=None if fetch.body is None else _resolved(fetch.body, environ).encode(),
-        proxies=tuple(_resolved(proxy, environ) for proxy in fetch.proxies),
+        proxies=tuple(_proxy(proxy, environ) for proxy in fetch.proxies),
     )
 
 
@@ -81,8 +86,9 @@ def order(request: FetchRequest, plan: Plan, *, url: str, host: str, proxy: str 
     A later try takes the other HTTP library, in case the first one was the trouble.
     """
     fetch, page = plan.spec.fetch, request.kind == "page"
-    agent = plan.user_agents[_turn(request, len(plan.user_agents))]
-    headers = (("user-agent", agent), *plan.headers, *_validators(request))
+    agent = plan.user_agents[turn(request) % len(plan.user_agents)]
+    given = without_secrets(plan.headers) if _led_away(request, plan) else plan.headers
+    headers = (("user-agent", agent), *given, *_validators(request))
     return Order(
         method=fetch.method if page else "GET",
         url=url,
@@ -106,14 +112,29 @@ def _accept(request: FetchRequest, plan: Plan) -> frozenset[str] | None:
     return plan.accept | SITEMAP_TYPES if packed else plan.accept
 
 
-def _turn(request: FetchRequest, count: int) -> int:
-    """Which of several a request gets: spread by its fingerprint, another one with each try."""
-    return (int(request.fp[:8], 16) + request.attempt) % count if count > 1 else 0
+def turn(request: FetchRequest) -> int:
+    """Which of several user agents or proxies a request gets: spread by its fingerprint, another one with each try."""
+    return zlib.crc32(request.fp.encode()) + request.attempt
+
+
+def without_secrets(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """What any host may be told: any header that a job names itself can be a key."""
+    return tuple((name, value) for name, value in headers if name in _PUBLIC)
+
+
+def _led_away(request: FetchRequest, plan: Plan) -> bool:
+    """True when redirects led to another site than the one that the job's credentials are for."""
+    return plan.spec.scope.allowed_domains is None and any(_key(hop.url) != request.key for hop in request.chain)
+
+
+def _key(url: str) -> str | None:
+    found = identify(url)
+    return found.key if isinstance(found, CrawlUrl) else None
 
 
 def _validators(request: FetchRequest) -> list[tuple[str, str]]:
     pairs = (("if-none-match", request.etag), ("if-modified-since", request.last_modified))
-    return [(name, value) for name, value in pairs if value is not None and not _UNSAFE.search(value)]
+    return [(name, value) for name, value in pairs if value is not None and value.isprintable() and value.isascii()]
 
 
 def _authorization(spec: JobSpecification, environ: Mapping[str, str]) -> str | None:
@@ -121,7 +142,7 @@ def _authorization(spec: JobSpecification, environ: Mapping[str, str]) -> str | 
     if auth is None:
         return None
     if auth.bearer is not None:
-        return f"Bearer {_resolved(auth.bearer, environ)}"
+        return f"Bearer {_resolved(auth.bearer, environ).strip(_BLANKS)}"
     if auth.basic is not None:
         return "Basic " + base64.b64encode(_resolved(auth.basic, environ).encode()).decode()
     return None
@@ -137,6 +158,13 @@ def _resolved(text: str, environ: Mapping[str, str]) -> str:
         return environ[name]
 
     return _SECRET.sub(secret, text) if "${" in text else text
+
+
+def _proxy(text: str, environ: Mapping[str, str]) -> str:
+    proxy = _resolved(text, environ)
+    if not _PROXY.match(proxy):
+        raise PlanProblem(f"the proxy {text} of the job stands for no address such as http://HOST:PORT")
+    return proxy
 
 
 def _check(headers: Mapping[str, str]) -> None:
