@@ -14,7 +14,7 @@ SOURCES := shared services tests compose
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install fmt check test unit contract component e2e chaos crawl up bench bench-backlog bench-frontier docs lock clean
+.PHONY: help install fmt check test unit contract component e2e chaos crawl up bench bench-items bench-backlog bench-frontier docs lock clean
 
 help: ## list what make can do
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -55,6 +55,9 @@ crawl: install ## crawl a site: make crawl URL=https://… [JOB=job.yaml] [ARGS=
 
 bench: install ## crawl the catalogue site and print where the time goes [PAGES=5000]
 	$(BIN)/python -m tests.bench.crawl --pages $(or $(PAGES),5000)
+
+bench-items: install ## items through the topic into MongoDB, each once, again with duplicates and kill -9, to Parquet and back [ITEMS=1000000]
+	$(BIN)/python -m tests.bench.items --items $(or $(ITEMS),1000000) $(ARGS)
 
 bench-backlog: install ## one scheduler with a large backlog on Apache Kafka [URLS=2000000 HOSTS=1000]
 	$(BIN)/python -m tests.bench.backlog --urls $(or $(URLS),2000000) --hosts $(or $(HOSTS),1000)

@@ -4,16 +4,14 @@ from typing import Any
 
 import pytest
 from bson.datetime_ms import DatetimeMS
-from bson.decimal128 import Decimal128
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.component.indexer.fakes import JOB, NOW_MS, KnownJobs, MemoryCollection, an_item, records
 
-from odradek.contracts import Item, ItemChanged, decode, encode
+from odradek.contracts import Item, ItemChanged, decode
 from odradek.errors import InfrastructureAway
-from odradek.kafka.records import Done, Poison, Send
-from odradek.nesting import MAX_DEPTH
-from odradek.topics import CHANGES, DEAD_LETTERS
+from odradek.kafka.records import Done, Send
+from odradek.topics import CHANGES
 from odradek_indexer.consuming import ItemRecords, Result
 from odradek_indexer.core.duplicates import candidates
 from odradek_indexer.items import ItemStore, Offered
@@ -26,20 +24,6 @@ SCHEDULED = {JOB: {"schedule": {"every": 3600}}}
 def indexing(collection: MemoryCollection, jobs: KnownJobs | None = None) -> ItemRecords:
     store = ItemStore(collection)  # type: ignore[arg-type]  # a fake
     return ItemRecords(lambda _: store, KnownRules(jobs or KnownJobs(), patience_s=0.0))
-
-
-async def test_items_go_into_the_collection_that_their_job_names() -> None:
-    shared, own = MemoryCollection(), MemoryCollection()
-    jobs = KnownJobs(job2={"items": {"collection": "books"}})
-    collections = {"items": ItemStore(shared), "books": ItemStore(own)}  # type: ignore[arg-type]  # fakes
-    index = ItemRecords(collections.__getitem__, KnownRules(jobs))
-    delivered = records(an_item("1"), an_item("2", id="job2:2", job="job2"), an_item("3"))
-
-    results = await index(delivered)
-
-    assert results == [Done(record) for record in delivered]
-    assert set(shared.documents) == {f"{JOB}:1", f"{JOB}:3"}
-    assert set(own.documents) == {"job2:2"}
 
 
 def sends(results: list[Result]) -> list[Send]:
@@ -70,15 +54,6 @@ async def test_a_new_item_is_stored_with_all_that_is_known_of_it() -> None:
             "change": "new",
         }
     }
-
-
-async def test_decimal_fields_of_the_specification_are_stored_as_decimals() -> None:
-    collection = MemoryCollection()
-    extract = [{"type": "book", "fields": {"price": {"css": ".price", "type": "decimal"}}}]
-
-    await indexing(collection, KnownJobs(**{JOB: {"extract": extract}}))(records(an_item()))
-
-    assert collection.documents["job-1:1"]["data"]["price"] == Decimal128("19.90")
 
 
 async def test_a_redelivered_item_changes_nothing() -> None:
@@ -206,61 +181,6 @@ async def test_a_store_that_is_away_finishes_no_record_and_then_all() -> None:
     assert set(collection.documents) == {"job-1:1", "job-1:2"}
 
 
-async def test_of_a_bulk_that_fails_in_part_the_good_are_stored_and_the_hopeless_are_dead_letters() -> None:
-    collection = MemoryCollection()
-    collection.refusing = {"job-1:2": 121}
-    delivered = records(an_item("1"), an_item("2"), b"no json", an_item("3"))
-
-    results = await indexing(collection)(delivered)
-
-    assert set(collection.documents) == {"job-1:1", "job-1:3"}
-    assert [type(result) for result in results] == [Done, Done, Poison, Done]
-    letter = sends(results)[0]
-    headers = dict(letter.headers)
-    assert (letter.topic, letter.value) == (DEAD_LETTERS, delivered[1].value)
-    assert (headers["reason"], headers["job"]) == (b"unstorable", b"job-1")
-
-
-async def test_of_a_bulk_that_fails_in_part_what_passes_is_tried_again() -> None:
-    collection = MemoryCollection()
-    collection.refusing = {"job-1:2": 112}
-    index, delivered = indexing(collection), records(an_item("1"), an_item("2"), an_item("3"))
-    with pytest.raises(InfrastructureAway, match="refused 1 writes for now"):
-        await index(delivered)
-    assert set(collection.documents) == {"job-1:1", "job-1:3"}
-
-    collection.refusing = {}
-
-    assert await index(delivered) == [Done(record) for record in delivered]
-    assert len(collection.documents) == collection.writes == 3
-
-
-def nested(levels: int) -> bytes:
-    return b'{"a":' * levels + b"1" + b"}" * levels
-
-
-@pytest.mark.parametrize("levels", [MAX_DEPTH + 1, 700, 5_000])
-async def test_data_that_is_nested_too_deeply_is_poison_and_the_others_are_stored(levels: int) -> None:
-    collection = MemoryCollection()
-    deep = encode(an_item("2")).replace(b'"data":{', b'"data":{"deep":%b,' % nested(levels - 1))
-    flat = encode(an_item("3")).replace(b'"data":{', b'"data":{"deep":%b,' % nested(MAX_DEPTH - 1))
-
-    results = await indexing(collection)(records(an_item("1"), deep, flat, an_item("4")))
-
-    assert [type(result) for result in results] == [Done, Poison, Done, Done]
-    assert set(collection.documents) == {"job-1:1", "job-1:3", "job-1:4"}
-
-
-@pytest.mark.parametrize("instant", [-1, 253_402_300_800_000, 2**62])
-async def test_an_item_fetched_at_no_instant_is_poison(instant: int) -> None:
-    collection = MemoryCollection()
-
-    results = await indexing(collection)(records(an_item("1", fetched_at_ms=instant), an_item("2")))
-
-    assert [type(result) for result in results] == [Poison, Done]
-    assert set(collection.documents) == {"job-1:2"}
-
-
 async def test_data_that_the_driver_takes_for_a_reference_is_compared_as_what_it_is() -> None:
     collection = MemoryCollection()
     index = indexing(collection)
@@ -270,38 +190,6 @@ async def test_data_that_the_driver_takes_for_a_reference_is_compared_as_what_it
     results = await index(records(an_item(data={"schema": schema, "price": "2"}, run=2, fetched_at_ms=NOW_MS + 1)))
 
     assert [each.fields for each in changes(results)] == [{"price": "2"}]
-
-
-async def test_an_item_that_another_unique_index_refuses_is_a_dead_letter_and_holds_nothing_up() -> None:
-    collection = MemoryCollection()
-    collection.unique = "sku"
-    items = [an_item(str(number), data={"sku": sku}) for number, sku in enumerate((1, 1, 2))]
-
-    results = await indexing(collection)(records(*items))
-
-    assert set(collection.documents) == {"job-1:0", "job-1:2"}
-    assert [(send.topic, send.value) for send in sends(results)] == [(DEAD_LETTERS, encode(items[1]))]
-
-
-@pytest.mark.parametrize("data", [{"a\0b": 1}, {"n": 2**70}], ids=["a NUL in a name", "an integer past 64 bits"])
-async def test_one_item_that_the_driver_refuses_does_not_hold_back_the_others(data: dict[str, Any]) -> None:
-    collection = MemoryCollection()
-    items = [an_item(str(name)) for name in range(10)]
-    items[6] = an_item("6", data=data)
-
-    results = await indexing(collection)(records(*items))
-
-    assert set(collection.documents) == {f"job-1:{name}" for name in range(10)} - {"job-1:6"}
-    assert [(send.topic, send.value) for send in sends(results)] == [(DEAD_LETTERS, encode(items[6]))]
-
-
-async def test_a_bulk_refused_as_a_whole_is_halved_until_it_passes() -> None:
-    collection = MemoryCollection()
-    collection.bulk_refusal = 10334
-
-    await indexing(collection)(records(*(an_item(str(name)) for name in range(5))))
-
-    assert len(collection.documents) == 5
 
 
 async def test_a_write_that_comes_between_reading_and_writing_is_judged_too() -> None:
@@ -338,39 +226,6 @@ async def test_an_item_purged_while_it_is_compared_is_stored_again(moment: str) 
         "job-1:1": DatetimeMS(NOW_MS + 1),
         "job-1:2": DatetimeMS(NOW_MS + 1),
     }
-
-
-async def test_items_of_a_deleted_job_are_kept_as_they_came() -> None:
-    collection = MemoryCollection()
-
-    await indexing(collection)(records(an_item(job="gone", id="gone:1")))
-
-    assert collection.documents["gone:1"]["data"] == an_item().data
-
-
-async def test_an_item_whose_job_may_still_come_waits_for_it() -> None:
-    shared, own, jobs = MemoryCollection(), MemoryCollection(), KnownJobs()
-    collections = {"items": ItemStore(shared), "books": ItemStore(own)}  # type: ignore[arg-type]  # fakes
-    index = ItemRecords(collections.__getitem__, KnownRules(jobs, patience_s=0.0))
-    delivered = records(an_item("2", id="job2:2", job="job2"))
-    jobs.read = False
-    with pytest.raises(InfrastructureAway, match="job2 may be"):
-        await index(delivered)
-
-    jobs.rules |= KnownJobs(job2={"items": {"collection": "books"}}).rules
-    await index(delivered)
-
-    assert (set(shared.documents), set(own.documents)) == (set(), {"job2:2"})
-
-
-async def test_nothing_is_stored_before_the_jobs_have_been_read() -> None:
-    jobs = KnownJobs()
-    jobs.ready = False
-    collection = MemoryCollection()
-
-    with pytest.raises(InfrastructureAway, match="topic jobs"):
-        await indexing(collection, jobs)(records(an_item()))
-    assert collection.documents == {}
 
 
 async def test_fifty_thousand_items_twice_are_fifty_thousand_documents() -> None:
