@@ -18,7 +18,9 @@ from odradek.kafka.records import Record
 log = structlog.get_logger()
 
 LIMIT_S = 30.0
-"""For one page; the process ends beyond it, whatever library it hangs in."""
+"""CPU time for one page, which a busy machine does not use up; the process ends beyond it, whatever library hangs."""
+WAITING = 10
+"""Times as long may pass on the clock: for a page whose plugin waits."""
 MEMORY_BYTES = 6 * 1024**3
 """Address space of the process: a page that wants more is poison."""
 STRIKES = 2
@@ -86,10 +88,12 @@ class ProcessGuard:
         place = _place(record)
         note = f"{self._strikes.get(place, 0)} {place}\n".encode()[:_SIZE]
         self._map[: len(note)] = note
-        signal.setitimer(signal.ITIMER_REAL, self._limit_s)
+        signal.setitimer(signal.ITIMER_PROF, self._limit_s)
+        signal.setitimer(signal.ITIMER_REAL, self._limit_s * WAITING)
 
     def rest(self) -> None:
         """Forget the page; nothing is timed."""
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
         self._map[0] = 10  # an empty line
 

@@ -7,6 +7,7 @@ import pytest
 from tests.unit.parser.pages import a_page, a_reading, a_spec, extracted
 
 from odradek_parser.core.rules import Rule
+from odradek_parser.core.selectors import MOST_SIBLINGS, MOST_SIBLINGS_SLOW
 from odradek_parser.core.soup import soup_of
 from odradek_parser.core.trees import Exhausted, LexborTree
 
@@ -67,3 +68,36 @@ def test_beautifulsoup_is_given_a_bounded_number_of_elements() -> None:
     with pytest.raises(Exhausted, match="more than 150 elements"):
         soup_of(page, most_nodes=150)
     assert len(soup_of(page, most_nodes=250)("br")) == 100
+
+
+@pytest.mark.parametrize(
+    ("count", "css"), [(MOST_SIBLINGS, "p:nth-child(2)"), (MOST_SIBLINGS_SLOW, "p:nth-last-child(2 of .x)")]
+)
+def test_siblings_are_counted_up_to_a_bound(count: int, css: str) -> None:
+    rule = {"type": "t", "fields": {"it": {"css": css}}}
+
+    records = extracted("<p>x" * (count + 1), rule)
+
+    assert "too many for a selector that counts" in records[0].problems[0]
+    assert [record.problems for record in extracted("<p class=x>x" * 20, rule)] == [()]
+
+
+def test_objects_within_objects_are_read_up_to_a_bound() -> None:
+    rule: dict[str, Any] = {"css": "i"}
+    for _ in range(5):
+        rule = {"css": "div", "many": True, "fields": {"it": rule}}
+
+    records = extracted("<div>" * 60, {"type": "t", "fields": {"it": rule}})
+
+    assert "lie inside each other" in records[0].problems[0]
+
+
+def test_a_search_in_json_that_doubles_what_it_finds_is_a_malformed_record() -> None:
+    rule = {"type": "t", "fields": {"it": {"json": " | ".join(["[@,@][]"] * 30), "many": True}}}
+
+    records = extracted("[1]", rule, {"type": "u", "fields": {"it": {"json": "[0]"}}}, content_type="application/json")
+
+    assert [(record.type, record.data, bool(record.problems)) for record in records] == [
+        ("t", {"it": None}, True),
+        ("u", {"it": "1"}, False),
+    ]

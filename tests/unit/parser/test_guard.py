@@ -22,6 +22,8 @@ if guard.condemned(record):
 guard.begin(record)
 while sys.argv[3] == "hang":
     pass
+if sys.argv[3] == "wait":
+    time.sleep(30)
 guard.rest()
 time.sleep(0.4)
 """
@@ -38,8 +40,12 @@ def test_a_page_that_ends_the_process_twice_is_not_read_a_third_time(tmp_path: P
 
     codes = [a_process(path, 5, "hang") for _ in range(3)]
 
-    assert codes == [-signal.SIGALRM, -signal.SIGALRM, 7]
+    assert codes == [-signal.SIGPROF, -signal.SIGPROF, 7]
     assert ProcessGuard(path).condemned(a_record("", offset=6)) is False
+
+
+def test_a_page_that_only_waits_ends_by_the_clock(tmp_path: Path) -> None:
+    assert a_process(tmp_path / "parser.page", 5, "wait") == -signal.SIGALRM
 
 
 def test_a_page_that_was_read_leaves_nothing_behind_and_is_not_timed_any_more(tmp_path: Path) -> None:

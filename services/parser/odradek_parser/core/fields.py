@@ -10,11 +10,14 @@ from lxml import etree
 from odradek.patterns import compile_pattern
 from odradek.specification import FieldRule
 from odradek_parser.core.documents import Document
+from odradek_parser.core.json_search import json_search
 from odradek_parser.core.selectors import Engine, Selector, selector
-from odradek_parser.core.trees import Node, Tree
+from odradek_parser.core.trees import Node, Tree, spend
 from odradek_parser.core.values import NoValue, Setting, converter
 
 R = TypeVar("R")
+_A_RECORD_WITHIN = 10
+"""Visits that an object inside a record costs at least."""
 _REFERENCES = ("href", "src", "data", "content", "value")
 
 
@@ -157,11 +160,11 @@ def _xpath(expression: str) -> Find:
 
 
 def _json(expression: str, *, many: bool) -> Find:
-    compiled = jmespath.compile(expression)
+    search = json_search(expression)
 
     def find(_: Here, value: Any) -> list[Found]:
         try:
-            found = compiled.search(value)
+            found = search(value)
         except jmespath.exceptions.JMESPathError as error:
             raise NoValue(f"the JMESPath fails here: {error}") from None
         if found is None:
@@ -177,6 +180,8 @@ def _nested(name: str, rule: FieldRule, engine: Engine, locale: str | None) -> C
     def value(here: Here, node: Any) -> Any:
         if isinstance(node, str):
             raise NoValue("has fields of its own, and what was found is a text")
+        if here.tree is not None:
+            spend(here.tree, _A_RECORD_WITHIN)
         below = Here(here.document, here.tree, here.setting)
         record = read_fields(inner, below, node)
         here.problems += [f"{name}.{problem}" for problem in below.problems]

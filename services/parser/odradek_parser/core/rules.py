@@ -14,6 +14,7 @@ from odradek.specification import ExtractRule, FieldRule, JobSpecification
 from odradek_parser.core.builtins import BUILTINS, structured_record
 from odradek_parser.core.documents import Document
 from odradek_parser.core.fields import FieldPlan, Here, compile_fields, read_fields
+from odradek_parser.core.json_search import json_search
 from odradek_parser.core.page import PageFacts
 from odradek_parser.core.selectors import Engine, engine_for, selector
 from odradek_parser.core.trees import VISITS, Exhausted, Node
@@ -121,14 +122,14 @@ class Rule:
     def _json_nodes(self, page: Page) -> list[Any]:
         value = page.document.json
         if self.rule.each is not None:
-            value = jmespath.search(self.rule.each, value)
+            value = json_search(self.rule.each)(value)
         return value if isinstance(value, list) and self.rule.each is not None else [] if value is None else [value]
 
     def _json_records(self, page: Page) -> Iterator[Record]:
         plan = self._plan("lexbor")
         try:
             nodes = self._json_nodes(page)
-        except (msgspec.DecodeError, RecursionError, jmespath.exceptions.JMESPathError) as error:
+        except (msgspec.DecodeError, RecursionError, NoValue, jmespath.exceptions.JMESPathError) as error:
             yield Record(self.type, 0, {}, problems=(f"the response is not the JSON that was expected: {error}",))
             return
         for position, node in enumerate(nodes[:MAX_RECORDS]):

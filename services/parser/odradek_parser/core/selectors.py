@@ -23,6 +23,12 @@ _PSEUDO = re.compile(r":+([a-zA-Z-]+)")
 _CHILD = re.compile(r"&\s*>\s*(\S.*)", re.DOTALL)
 _COMBINATOR = re.compile(r"[\s>+~,|&]")
 
+_OF = re.compile(r":nth-[^)]*\sof\s")
+MOST_SIBLINGS = 40_000
+"""For `:nth-child` and its like: 3 s."""
+MOST_SIBLINGS_SLOW = 8_000
+"""For `:nth-child(… of …)`, and for BeautifulSoup: 2 s."""
+
 All = Callable[[Tree, Node], list[Node]]
 
 
@@ -64,11 +70,29 @@ def selector(css: str, engine: Engine) -> Selector:
     if child is not None and engine == "lexbor":
         return _children(css, child)
     if engine == "lexbor":
-        return _fast(css)
-    compiled = soupsieve.compile(css)
-    return Selector(
-        css, engine, lambda tree, node: tree.all(node, compiled), lambda tree, node: tree.first(node, compiled)
-    )
+        plain = _fast(css)
+    else:
+        compiled = soupsieve.compile(css)
+        plain = Selector(
+            css, engine, lambda tree, node: tree.all(node, compiled), lambda tree, node: tree.first(node, compiled)
+        )
+    return _counting(plain) if ":nth-" in css else plain
+
+
+def _counting(plain: Selector) -> Selector:
+    """One whose cost grows with the square of the number of siblings."""
+    slow = plain.engine == "beautifulsoup" or _OF.search(_OPAQUE.sub("", plain.css))
+    most = MOST_SIBLINGS_SLOW if slow else MOST_SIBLINGS
+
+    def every(tree: Tree, node: Node) -> list[Node]:
+        tree.refuse_crowds(node, most)
+        return plain.all(tree, node)
+
+    def first(tree: Tree, node: Node) -> Node | None:
+        tree.refuse_crowds(node, most)
+        return plain.first(tree, node)
+
+    return Selector(plain.css, plain.engine, every, first)
 
 
 def _fast(css: str) -> Selector:

@@ -12,7 +12,7 @@ import soupsieve
 from bs4 import BeautifulSoup, MarkupResemblesLocatorWarning
 from bs4.element import Comment, NavigableString, PageElement, PreformattedString, Tag
 
-from odradek_parser.core.trees import VISITS, Exhausted, LexborTree, Node, paid, seen_text
+from odradek_parser.core.trees import CROWDED, VISITS, Exhausted, LexborTree, Node, paid, seen_text
 
 _ORDINARY_DEPTH = 50
 """Deeper, each level makes selectors dearer that look upwards or at all that is below."""
@@ -43,6 +43,15 @@ class SoupTree:
                     open_.append((child, depth + 1))
             if self.visits < 0:
                 raise Exhausted
+
+    def refuse_crowds(self, node: Node, most: int) -> None:
+        """As `Tree`."""
+        open_ = [node]
+        while open_:
+            children = open_.pop().contents
+            if len(children) > most:
+                raise Exhausted(CROWDED.format(most=most))
+            open_ += [child for child in children if isinstance(child, Tag)]
 
     def all(self, node: Node, selector: "soupsieve.SoupSieve") -> list[Node]:
         """As `Tree`."""

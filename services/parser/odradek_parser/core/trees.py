@@ -23,6 +23,7 @@ VISITS = 1_000_000
 """Of nodes, for one rule on one page: a few seconds. An honest page needs thousands; in one that is nested ten thousand
 deep each element holds all others, and reading them all would take hours."""
 _CHARS_A_VISIT = 20
+CROWDED = "an element has more than {most:,} children here, too many for a selector that counts them"
 
 
 class Exhausted(Exception):  # noqa: N818  (a decision, not a defect)
@@ -47,6 +48,13 @@ class Tree(Protocol):
 
         Raises:
             Exhausted: as texts and outer HTML do, too.
+        """
+
+    def refuse_crowds(self, node: Node, most: int) -> None:
+        """For selectors that count: both engines walk through the siblings of each sibling.
+
+        Raises:
+            Exhausted: an element at or below the node has more children than `most`.
         """
 
     def all(self, node: Node, selector: Any) -> list[Node]:
@@ -85,9 +93,21 @@ class LexborTree:
         top: Node = self.parser.root
         self.root: Node = top.parent  # the document, which no selector matches
         self.visits = VISITS
+        self._tags = text.count("<")
 
     def enter(self, node: Node) -> None:
         """As `Tree`; a selector costs this parser next to nothing."""
+
+    def refuse_crowds(self, node: Node, most: int) -> None:
+        """As `Tree`."""
+        if self._tags <= most:
+            return
+        open_ = [node]
+        while open_:
+            children = list(open_.pop().iter())
+            if len(children) > most:
+                raise Exhausted(CROWDED.format(most=most))
+            open_ += children
 
     def all(self, node: Node, selector: str) -> list[Node]:
         """As `Tree`. In what lexbor gives the node itself comes first, and what several of a list match comes twice."""
@@ -146,15 +166,20 @@ class LexborTree:
         return {name: value or "" for name, value in node.attributes.items()}
 
 
-def paid(tree: Tree, html: str) -> str:
-    """Outer HTML, once it is counted.
+def spend(tree: Tree, visits: int) -> None:
+    """Count work on a page.
 
     Raises:
-        Exhausted: the rule has looked at too much.
+        Exhausted: the rule has done too much.
     """
-    tree.visits -= len(html) // _CHARS_A_VISIT
+    tree.visits -= visits
     if tree.visits < 0:
         raise Exhausted
+
+
+def paid(tree: Tree, html: str) -> str:
+    """Outer HTML, once it is counted; raises as `spend`."""
+    spend(tree, len(html) // _CHARS_A_VISIT)
     return html
 
 
