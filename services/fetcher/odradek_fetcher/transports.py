@@ -76,8 +76,8 @@ class Transports:
         kept = self._pools.get(key)
         now_s = time.monotonic()
         if kept is None:
-            await self._trim(now_s - KEEP_ALIVE_S)
             kept = self._pools[key] = _Kept(_Pooled(self._new_pool(order)), now_s)
+            await self._trim(now_s - KEEP_ALIVE_S)
         else:
             self._pools.move_to_end(key)
             kept.used_s = now_s

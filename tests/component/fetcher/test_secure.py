@@ -12,7 +12,6 @@ from pathlib import Path
 import h2.config
 import h2.connection
 import h2.events
-import h2.settings
 import pytest
 from tests.component.fetcher.harness import a_fetching, everywhere_here
 
@@ -21,6 +20,8 @@ from odradek.testing.hostile import HTML, HostileSite
 from odradek_fetcher.core.answers import Limits
 from odradek_fetcher.core.proxies import FAILURES_TO_REST
 
+MOST_STREAMS = 100
+"""That h2 lets a client have open at once."""
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -121,7 +122,6 @@ async def page_by_http2(reader: asyncio.StreamReader, writer: asyncio.StreamWrit
 async def picture_by_http2(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Large pictures, of which nobody reads more than the head; `/page` is a page."""
     connection = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False))
-    connection.update_settings({h2.settings.SettingCodes.MAX_CONCURRENT_STREAMS: 10})
     connection.initiate_connection()
     try:
         while True:
@@ -183,7 +183,9 @@ async def test_pictures_that_nobody_reads_do_not_use_up_the_streams_of_http2(cer
         a_server(picture_by_http2, certificate, "h2") as port,
         a_fetching(everywhere_here, authority=certificate) as fetch,
     ):
-        told = [(await fetch(f"https://good.example:{port}/{number}")).page for number in range(12)]
+        told = [(await fetch(f"https://good.example:{port}/{number}")).page for number in range(MOST_STREAMS + 2)]
+        together = await asyncio.gather(*(fetch(f"https://good.example:{port}/{number}") for number in range(8)))
+        told += [result.page for result in together]
         page = await fetch(f"https://good.example:{port}/page")
     assert {(each.outcome, each.reason) for each in told} == {("skipped", "content_type")}
     assert page.body == HTML
