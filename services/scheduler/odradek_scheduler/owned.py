@@ -14,6 +14,7 @@ from odradek.kafka.records import Poison, Record
 from odradek.kafka.window import Gap
 from odradek_scheduler import metrics
 from odradek_scheduler.core.partition import Limits, Partition
+from odradek_scheduler.core.tables import Tables
 from odradek_scheduler.outbox import Outbox
 from odradek_scheduler.settings import SERVICE
 from odradek_scheduler.tables import FrontierTables
@@ -28,6 +29,8 @@ class Owned:
 
     number: int
     core: Partition
+    tables: Tables | None = None
+    """What the core reads: closed when the partition is taken away, and others when it comes back."""
     kept: bool = True
     """False once it was taken away; whoever still holds this must do nothing with it."""
 
@@ -63,11 +66,12 @@ class Ownership:
         """Recovery is over: drop what is no longer ours, keep what nobody else has written, load the rest.
 
         Returns:
-            The partitions that are new, or were somebody else's for a while.
+            The partitions that are new, or were taken away for a while.
         """
         foreign = self._tables.take_foreign()
-        for number in [number for number in self._owned if number not in assigned or number in foreign]:
-            self._owned.pop(number).kept = False
+        for number, owned in list(self._owned.items()):
+            if number not in assigned or number in foreign or self._tables.of(number) is not owned.tables:
+                self._owned.pop(number).kept = False
         new = [self._load(number) for number in sorted(assigned - self._owned.keys())]
         self.steady = True
         return new
@@ -112,7 +116,8 @@ class Ownership:
             return _EMPTY
 
     def _load(self, number: int) -> Owned:
-        core = Partition(number, self._partitions, self._tables.of(number), self._limits)
+        tables = self._tables.of(number)
+        core = Partition(number, self._partitions, tables, self._limits)
         core.load()
-        owned = self._owned[number] = Owned(number, core)
+        owned = self._owned[number] = Owned(number, core, tables)
         return owned

@@ -71,7 +71,8 @@ class Scheduler:
         await self._first(self.app.start(), self.app.failure, stop.wait())
         if not stop.is_set():
             self._start_loops()
-            await self._first(self.app.wait_until_stopped(), self.app.failure, stop.wait(), *self._loops)
+            failures = (self.app.failure, self.take_over.failure)
+            await self._first(self.app.wait_until_stopped(), *failures, stop.wait(), *self._loops)
         for loop in self._loops:
             loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)

@@ -12,7 +12,16 @@ from pathlib import Path
 from typing import Any, Final
 
 import rocksdict
-from rocksdict import BlockBasedOptions, Cache, Options, Rdict, ReadOptions, WriteBatch, WriteBufferManager
+from rocksdict import (
+    BlockBasedOptions,
+    Cache,
+    DbClosedError,
+    Options,
+    Rdict,
+    ReadOptions,
+    WriteBatch,
+    WriteBufferManager,
+)
 
 from odradek_scheduler.core.tables import TableName, Write
 
@@ -59,15 +68,22 @@ class PartitionStore:
         self._drop_old_markers(time.time())
 
     def get(self, table: TableName, key: bytes) -> bytes | None:
-        """The value of a key, or None."""
-        found: bytes | None = self._db.get(_PREFIX[table] + key)
+        """The value of a key, or None.
+
+        Raises:
+            TablesClosed: the store was closed.
+        """
+        try:
+            found: bytes | None = self._db.get(_PREFIX[table] + key)
+        except DbClosedError:
+            raise TablesClosed from None
         return found
 
     def scan(self, table: TableName, prefix: bytes, first: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """Keys that begin with `prefix` and are not below `first`, with their values, in key order, as of now.
 
         Raises:
-            TablesClosed: while it is used, the store was closed.
+            TablesClosed: the store was closed, before or while the iterator is used.
         """
         name = _PREFIX[table]
         return ((key[1:], value) for key, value in self._range(name + prefix, name + max(prefix, first)))
@@ -138,7 +154,11 @@ class PartitionStore:
     def _range(self, prefix: bytes, first: bytes) -> Iterator[tuple[bytes, bytes]]:
         options, end = ReadOptions(), _after(prefix)
         options.set_iterate_upper_bound(end)
-        return self._while_open(self._db.items(from_key=first, read_opt=options), (options, end))
+        try:
+            rows = self._db.items(from_key=first, read_opt=options)
+        except DbClosedError:
+            raise TablesClosed from None
+        return self._while_open(rows, (options, end))
 
     def _while_open(
         self,

@@ -3,10 +3,12 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from typing import ParamSpec, TypeVar
 
 import structlog
 
 from odradek.clock import now_ms
+from odradek.errors import InfrastructureAway
 from odradek.kafka.ends import Ends
 from odradek.topics import FRONTIER, PAGES, SCHEDULED
 from odradek_scheduler import metrics
@@ -15,6 +17,8 @@ from odradek_scheduler.settings import BARRIER_EVERY_S, DEFAULT_LEASE_S, SERVICE
 from odradek_scheduler.store import TablesClosed
 
 log = structlog.get_logger()
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class TakeOver:
@@ -24,19 +28,28 @@ class TakeOver:
         self._ends = ends
         self._released = released
         self._barriers: set[asyncio.Task[None]] = set()
+        self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Set when a take-over could not go on: a bug; its partitions would rest for ever, the process must end."""
         self._caught_up = asyncio.Event()
 
     async def begin(self, new: Sequence[Owned]) -> None:
         """Tell partitions where their log goes on and where it ends now; the rest of the barrier runs on its own."""
+        self._caught_up.set()  # one that is waited for may have gone elsewhere
         if not new:
             return
-        committed, ends = await asyncio.to_thread(self._positions)
+        committed, ends = await _answer(self._positions)
         for owned in new:
             owned.core.resume_at(committed.get(owned.number, 0))
             owned.core.catch_up_to(ends[owned.number])
         task = asyncio.create_task(self._barrier(new), name="take-over")
         self._barriers.add(task)
-        task.add_done_callback(self._barriers.discard)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._barriers.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not self.failure.done():
+            self.failure.set_exception(error)
 
     def folded(self) -> None:
         """A batch has been folded; a partition may have caught up."""
@@ -52,11 +65,10 @@ class TakeOver:
 
     async def _barrier(self, new: Sequence[Owned]) -> None:
         began = time.monotonic()
-        lease_s = max([DEFAULT_LEASE_S, *(owned.core.longest_lease_ms() / 1000 for owned in new)])
-        deadline = began + lease_s
+        deadline = began + max([DEFAULT_LEASE_S, *map(_lease_s, new)])
         await self._passed("fetcher", SCHEDULED, deadline)
         await self._passed("parser", PAGES, deadline)
-        ends = await asyncio.to_thread(self._ends.end_offsets, FRONTIER)
+        ends = await _answer(self._ends.end_offsets, FRONTIER)
         for owned in new:
             owned.core.catch_up_to(ends[owned.number])
         for owned in new:
@@ -65,10 +77,10 @@ class TakeOver:
 
     async def _passed(self, service: str, topic: str, deadline: float) -> None:
         """Wait until a service has committed what the topic holds now, at most until the deadline."""
-        ends = await asyncio.to_thread(self._ends.end_offsets, topic)
+        ends = await _answer(self._ends.end_offsets, topic)
         if not any(ends.values()):
             return
-        while not await asyncio.to_thread(self._ends.passed, service, topic, ends):
+        while not await _answer(self._ends.passed, service, topic, ends):
             if time.monotonic() > deadline:
                 log.warning("barrier_past_lease", service=service, topic=topic)
                 return
@@ -103,3 +115,21 @@ class TakeOver:
                 break
             began = time.monotonic()
         return pages, max(longest_s, time.monotonic() - began)
+
+
+def _lease_s(owned: Owned) -> float:
+    """How long its predecessor's requests may live; 0 once it has gone elsewhere."""
+    try:
+        return owned.core.longest_lease_ms() / 1000
+    except TablesClosed:
+        return 0.0
+
+
+async def _answer(ask: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """What the brokers say to a question, asked again while they are away: nobody else would ever release these."""
+    while True:
+        try:
+            return await asyncio.to_thread(ask, *args, **kwargs)
+        except InfrastructureAway as error:
+            log.warning("take_over_waits", error=str(error))
+            await asyncio.sleep(BARRIER_EVERY_S)

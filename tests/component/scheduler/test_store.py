@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from odradek_scheduler.core.tables import Write, value_offset
-from odradek_scheduler.store import PartitionStore, Record, Stores, shared_cache
+from odradek_scheduler.store import PartitionStore, Record, Stores, TablesClosed, shared_cache
 
 
 def value(offset: int, text: str = "x") -> bytes:
@@ -156,3 +156,18 @@ def test_any_order_and_any_cut_of_a_changelog_give_the_same_tables(
 
     assert contents(store) == expected
     store.close()
+
+
+def test_tables_that_were_closed_say_so(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    store.write([Write("seen", b"a", value(1), 1), Write("seen", b"b", value(1), 1)])
+    rows = store.scan("seen", b"")
+    next(rows)
+    store.close()
+
+    with pytest.raises(TablesClosed):
+        next(rows)
+    with pytest.raises(TablesClosed):
+        store.get("seen", b"a")
+    with pytest.raises(TablesClosed):
+        next(store.scan("seen", b""))

@@ -3,8 +3,12 @@
 import asyncio
 from collections.abc import Callable, Iterator
 
+import pytest
+
+from odradek.errors import InfrastructureAway
 from odradek.topics import FRONTIER, PAGES, SCHEDULED
 from odradek_scheduler.owned import Owned
+from odradek_scheduler.store import TablesClosed
 from odradek_scheduler.takeover import TakeOver
 
 
@@ -15,8 +19,13 @@ class Offsets:
         self.ends = {SCHEDULED: {0: 0}, PAGES: {0: 0}, FRONTIER: {0: 0, 1: 0}}
         self.done = {"fetcher": 0, "parser": 0}
         self.scheduler = {0: 0, 1: 0}
+        self.away = 0
+        """So many questions are not answered."""
 
     def end_offsets(self, topic: str) -> dict[int, int]:
+        if self.away:
+            self.away -= 1
+            raise InfrastructureAway("no broker")
         return dict(self.ends[topic])
 
     def committed(self, service: str, topic: str) -> dict[int, int]:
@@ -31,6 +40,7 @@ class Log:
 
     def __init__(self, lease_ms: int = 60_000) -> None:
         self.position, self.end, self.released, self._lease_ms = -1, 0, False, lease_ms
+        self.trouble: Exception | None = None
 
     def resume_at(self, position: int) -> None:
         self.position = position
@@ -39,10 +49,14 @@ class Log:
         self.end = max(self.end, end)
 
     def releasing(self, now_ms: int) -> Iterator[int]:
+        if self.trouble is not None:
+            raise self.trouble
         yield 3
         self.released = True
 
     def longest_lease_ms(self) -> int:
+        if self.trouble is not None:
+            raise self.trouble
         return self._lease_ms
 
     @property
@@ -117,3 +131,50 @@ async def test_a_partition_taken_away_meanwhile_is_not_released() -> None:
     await settle(take_over)
 
     assert (first.released, second.released) == (False, True)
+
+
+async def test_a_partition_whose_tables_were_closed_holds_up_no_other() -> None:
+    """A rebalance closes them at once; what has gone elsewhere is known only when it is over."""
+    take_over, first, second, owned = two(Offsets())
+    first.trouble = TablesClosed()
+
+    await take_over.begin(owned)
+    await settle(take_over)
+
+    assert (first.released, second.released, take_over.failure.done()) == (False, True, False)
+
+
+async def test_a_partition_that_has_gone_elsewhere_is_not_waited_for() -> None:
+    offsets = Offsets()
+    take_over, first, second, owned = two(offsets)
+    offsets.ends[FRONTIER] = {0: 9, 1: 0}
+    await take_over.begin(owned)
+    await until(lambda: first.end == 9)
+
+    owned[0].kept = False
+    await take_over.begin(())
+    await settle(take_over)
+
+    assert (first.released, second.released) == (False, True)
+
+
+async def test_brokers_that_are_away_for_a_while_only_delay_a_take_over() -> None:
+    offsets = Offsets()
+    take_over, first, second, owned = two(offsets)
+    await take_over.begin(owned)
+    offsets.away = 3
+    await settle(take_over)
+
+    assert (offsets.away, first.released, second.released) == (0, True, True)
+
+
+async def test_a_take_over_that_cannot_go_on_is_told() -> None:
+    """Its partitions would rest for ever."""
+    take_over, first, _, owned = two(Offsets())
+    first.trouble = ValueError("a bug")
+
+    await take_over.begin(owned)
+    await settle(take_over)
+
+    with pytest.raises(ValueError, match="a bug"):
+        await take_over.failure
