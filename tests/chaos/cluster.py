@@ -24,6 +24,9 @@ class _Stack(Stack):
         more = [self._service(f"scheduler-{number}") for number in range(1, self.schedulers)]
         return [*super()._services(), *more]
 
+    async def one_more_fetcher(self) -> None:
+        await self.supervisor.start(self._service("fetcher-more"))
+
 
 class Cluster:
     """Starts everything, and speaks to its gateway. What is killed is started again by the supervisor."""
@@ -72,6 +75,25 @@ class Cluster:
     async def audit(self, job: str) -> dict[str, Any]:
         return dict((await self.client.get(f"/v1/jobs/{job}/audit")).json())
 
+    async def at_rest(self, job: str, within_s: float = 30) -> None:
+        """Until nothing of it is under way."""
+
+        async def there() -> bool:
+            return bool((await self.job(job))["in_flight"] == 0)
+
+        await until(there, within_s, lambda: f"something of {job} is still under way")
+
+    async def settled(self, job: str, within_s: float = 60) -> dict[str, Any]:
+        """Its audit, once nothing is pending and all that the partitions have told adds up."""
+        audit: dict[str, Any] = {}
+
+        async def there() -> bool:
+            audit.update(await self.audit(job))
+            return audit["pending"] == 0 and audit["balanced"] is True
+
+        await until(there, within_s, lambda: f"{job} does not settle: {audit}")
+        return audit
+
     async def until_state(self, job: str, state: str, within_s: float) -> dict[str, Any]:
         async def there() -> bool:
             return bool((await self.job(job))["state"] == state)
@@ -79,13 +101,21 @@ class Cluster:
         await until(there, within_s, lambda: f"{job} is not {state}")
         return await self.job(job)
 
+    async def one_more_fetcher(self) -> None:
+        await self._stack.one_more_fetcher()
+
     def kill_one_scheduler(self) -> int:
         """SIGKILL for the scheduler that was started first."""
         mine = psutil.Process().children(recursive=True)
-        victims = [each for each in mine if each.cmdline()[-2:] == ["service", "scheduler"]]
+        victims = [each for each in mine if _is_alive(each) and each.cmdline()[-2:] == ["service", "scheduler"]]
         victim = min(victims, key=lambda each: each.create_time())
         victim.kill()
         return victim.pid
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    """False for one that was killed and that the supervisor has not buried yet."""
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
 
 
 async def until(condition: Callable[[], Awaitable[bool]], within_s: float, what: Callable[[], str]) -> None:

@@ -1,27 +1,36 @@
 """Budget, politeness and job control of a cluster, judged by the site's own log.
 
-Three schedulers, three or four fetchers, twelve partitions of Apache Kafka. `FRONTIER_PAGES` (default 600; the full
-size is 5000) is the size of the site that a budget is tried on, `FRONTIER_SECONDS` (default 15; full 60) for how long
-gaps are measured.
+Three schedulers, three fetchers (four against the host that answers 429), twelve partitions of Apache Kafka.
+`FRONTIER_PAGES` (default 300; full size 5000) is the size of the site that a budget is tried on; for `FRONTIER_SECONDS`
+(default 6; full size 60) gaps are measured. At full size the other tests are longer too, and the mean of the gaps is
+judged: it says something about a machine that has nothing else to do.
 """
 
 import asyncio
 import os
 import time
+from collections.abc import AsyncIterator
 from itertools import pairwise
-from pathlib import Path
 from statistics import mean
 
 import pytest
+import pytest_asyncio
 from tests.chaos.cluster import Cluster, until
 
 from odradek.testing.site import Catalogue, Site
 
-PAGES = int(os.environ.get("FRONTIER_PAGES", "600"))
-SECONDS = float(os.environ.get("FRONTIER_SECONDS", "15"))
+PAGES = int(os.environ.get("FRONTIER_PAGES", "300"))
+SECONDS = float(os.environ.get("FRONTIER_SECONDS", "6"))
+FULL = SECONDS >= 60
 BUDGET = PAGES // 5
 
-pytestmark = [pytest.mark.chaos, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def cluster(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Cluster]:
+    async with Cluster(tmp_path_factory.mktemp("cluster")) as cluster:
+        yield cluster
 
 
 def catalogue(pages: int, hosts: int = 20) -> Catalogue:
@@ -50,8 +59,10 @@ async def asked(site: Site, pages: int, within_s: float) -> None:
     await until(there, within_s, lambda: f"{site.seen.pages().total()} of {pages} pages were asked for")
 
 
-async def test_a_budget_is_exact_over_schedulers_also_when_one_is_killed_and_when_it_is_raised(tmp_path: Path) -> None:
-    async with Site(catalogue(PAGES)) as site, Cluster(tmp_path) as cluster:
+async def test_a_budget_is_exact_over_schedulers_also_when_one_is_killed_and_when_it_is_raised(
+    cluster: Cluster,
+) -> None:
+    async with Site(catalogue(PAGES)) as site:
         scope = {"allowed_domains": site.catalogue.addresses(), "max_pages": BUDGET}
         job = await cluster.submit(**a_crawl(site, scope=scope))
         await cluster.until_state(job, "complete", 200)
@@ -78,10 +89,10 @@ async def test_a_budget_is_exact_over_schedulers_also_when_one_is_killed_and_whe
     assert (calm["pending"], set(calm["reasons"]["skipped"])) == (0, {"budget_pages"})
 
 
-async def test_no_gap_is_shorter_than_the_delay_and_few_are_much_longer(tmp_path: Path) -> None:
+async def test_no_gap_is_shorter_than_the_delay_and_few_are_much_longer(cluster: Cluster) -> None:
     delay_s = 1.0
     site = Site(catalogue(2000, hosts=8), latency_s=0.05)
-    async with site, Cluster(tmp_path) as cluster:
+    async with site:
         politeness = {"delay": f"{delay_s}s", "concurrency_per_host": 1}
         job = await cluster.submit(**a_crawl(site, politeness=politeness))
         await asked(site, 8 * 4, 60)
@@ -104,19 +115,19 @@ async def test_no_gap_is_shorter_than_the_delay_and_few_are_much_longer(tmp_path
     )
     assert min(every) >= delay_s
     assert len(site.seen.instants) == 8
-    assert over < 0.10
+    assert over < 0.10 or not FULL
 
 
-async def test_pause_resume_cancel_and_expiry_are_seen_by_the_site(tmp_path: Path) -> None:
-    site = Site(catalogue(5000, hosts=20), latency_s=0.3)
-    async with site, Cluster(tmp_path) as cluster:
+async def test_pause_resume_cancel_and_expiry_are_seen_by_the_site(cluster: Cluster) -> None:
+    site, expires_s = Site(catalogue(5000, hosts=20), latency_s=0.3), 8.0 if FULL else 4.0
+    async with site:
         job = await cluster.submit(**a_crawl(site, politeness={"delay": "0s", "concurrency_per_host": 8}))
-        await asked(site, 300, 100)
+        await asked(site, 300 if FULL else 100, 100)
         await cluster.post(f"/v1/jobs/{job}/pause")
         paused = time.monotonic()
-        await asyncio.sleep(4)
+        await asyncio.sleep(4 if FULL else 2)
         late = [start - paused for starts in site.seen.instants.values() for start in starts if start > paused]
-        assert (await cluster.job(job))["in_flight"] == 0
+        await cluster.at_rest(job)
 
         await cluster.post(f"/v1/jobs/{job}/resume")
         resumed, before = time.monotonic(), site.seen.pages().total()
@@ -125,24 +136,25 @@ async def test_pause_resume_cancel_and_expiry_are_seen_by_the_site(tmp_path: Pat
 
         await cluster.post(f"/v1/jobs/{job}/cancel")
         await cluster.until_state(job, "cancelled", 30)
-        cancelled = await cluster.audit(job)
+        cancelled = await cluster.settled(job)
 
-        expiring = await cluster.submit(**a_crawl(site, expires="8s"))
+        expiring = await cluster.submit(**a_crawl(site, expires=expires_s))
         accepted = time.monotonic()
         await cluster.until_state(expiring, "expired", 60)
         expired_s = time.monotonic() - accepted
-        expired = await cluster.audit(expiring)
+        expired = await cluster.settled(expiring)
         last_s = max(start for starts in site.seen.instants.values() for start in starts) - accepted
 
     print(  # noqa: T201
         f"last new request {max(late, default=0.0):.3f} s after pause returned ({len(late)} came after it); 20 pages "
-        f"{woke_s:.2f} s after resume; expires 8 s: last request at {last_s:.2f} s, state expired at {expired_s:.2f} s"
+        f"{woke_s:.2f} s after resume; expires {expires_s:.0f} s: last request at {last_s:.2f} s, "
+        f"state expired at {expired_s:.2f} s"
     )
     assert max(late, default=0.0) < 1.0
     assert (cancelled["pending"], cancelled["balanced"]) == (0, True)
     assert (expired["pending"], expired["balanced"]) == (0, True)
     assert expired["reasons"]["skipped"]["expired"] > 0
-    assert last_s < 9.0
+    assert last_s < expires_s + 1.0
 
 
 class Throttling(Site):
@@ -171,9 +183,10 @@ class Throttling(Site):
         return [start - refused for refused, start in zip(self.refused, nexts, strict=True) if start is not None]
 
 
-async def test_a_host_that_asks_for_five_seconds_gets_them_from_four_fetchers_and_over_a_kill(tmp_path: Path) -> None:
-    site = Throttling(catalogue(4000, hosts=4), every=3, retry_after="5")
-    async with site, Cluster(tmp_path, fetchers=4) as cluster:
+async def test_a_host_that_asks_for_five_seconds_gets_them_from_four_fetchers_and_over_a_kill(cluster: Cluster) -> None:
+    site, kills = Throttling(catalogue(4000, hosts=4), every=3, retry_after="5"), 3 if FULL else 1
+    await cluster.one_more_fetcher()
+    async with site:
         politeness = {"delay": "200ms", "concurrency_per_host": 1}
         fetch = {"retries": 10}
         job = await cluster.submit(**a_crawl(site, politeness=politeness, fetch=fetch))
@@ -187,15 +200,15 @@ async def test_a_host_that_asks_for_five_seconds_gets_them_from_four_fetchers_an
         await refused(2)
         cluster.kill_one_scheduler()
         await refused(3)
-        for _ in range(2):
+        for _ in range(kills - 1):
             cluster.kill_one_scheduler()
-        await refused(5)
+        await refused(6 if FULL else 4)
         await cluster.post(f"/v1/jobs/{job}/cancel")
         waits = site.waits_s()
     others = {host: len(starts) for host, starts in site.seen.instants.items() if host != site.throttled}
     throttled = len(site.seen.instants[site.throttled])
     print(  # noqa: T201
-        f"{len(site.refused)} answers of 429 (Retry-After: 5), 3 kills of schedulers: the next request came after "
+        f"{len(site.refused)} answers of 429 (Retry-After: 5), {kills} kills of schedulers: the next came after "
         f"{[round(wait, 2) for wait in waits]} s; {throttled} requests there, meanwhile on the other hosts {others}"
     )
     assert min(waits) >= 5.0
