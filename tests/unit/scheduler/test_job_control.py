@@ -4,6 +4,7 @@ import pytest
 
 from odradek.contracts import Fetched, HostChanged, JobChanged, RetryAsked, SkipRest
 from odradek_scheduler.core.politeness import asked_rest_ms, delay_between_ms
+from odradek_scheduler.core.rereading import AT_ONCE
 
 from .harness import NOW_MS, Crawl, a_job, a_link
 
@@ -58,6 +59,38 @@ def test_without_a_limit_all_is_open_again() -> None:
     crawl = a_sated_crawl()
     crawl.fold(a_job(version=2, epoch=2))
     assert crawl.sends() == ["b", "c", "d"]
+
+
+def a_sated_crawl_of_many_hosts(hosts: int) -> Crawl:
+    """One page is kept; each host has a backlog page."""
+    crawl = a_crawl("a", scope={"max_pages": 1})
+    (request,) = crawl.dispatch()
+    crawl.fold(*(a_link(f"x{n}", host=f"h{n:05d}.example") for n in range(hosts)))
+    crawl.finish(request)
+    crawl.after(s=1).dispatch()
+    return crawl
+
+
+def test_a_long_backlog_that_is_open_again_is_read_beside_other_work() -> None:
+    """At most some thousand pages between two batches; what comes meanwhile is sent too, and nothing twice."""
+    crawl = a_sated_crawl_of_many_hosts(5 * AT_ONCE // 2)
+    crawl.fold(a_job(version=2, epoch=2))
+    sent = [crawl.core.dispatch(crawl.now_ms, 100_000).requests]
+    assert len(sent[0]) <= 2 * AT_ONCE
+    assert (crawl.core.wake_at_ms(crawl.now_ms) or 0) <= crawl.now_ms
+    crawl.fold(a_job("k"), a_link("y", host="other.example", job="k"), a_link("z", host="h04999.example"))
+    sent.append(crawl.core.dispatch(crawl.now_ms, 100_000).requests)
+    sent += [crawl.core.dispatch(crawl.now_ms, 100_000).requests for _ in range(9)]
+    names = [request.url.rpartition("/")[2] for each in sent for request in each]
+    assert sorted(names) == sorted([*(f"x{n}" for n in range(5 * AT_ONCE // 2)), "y", "z"])
+
+
+def test_a_run_that_is_closed_while_its_backlog_is_read_sends_nothing_more() -> None:
+    crawl = a_sated_crawl_of_many_hosts(5 * AT_ONCE // 2)
+    crawl.fold(a_job(version=2, epoch=2))
+    crawl.fold(a_job(version=3, epoch=2, wanted="cancelled"))
+    assert crawl.dispatch() == []
+    assert crawl.ledger().pending == 0
 
 
 def test_the_end_of_an_older_limit_is_no_end_of_a_higher_one() -> None:

@@ -47,7 +47,7 @@ class Learning:
         for run in effects.closed:
             self._memory.close(run)
         for run in effects.reopened:
-            self._memory.reopen(run)
+            self._memory.reopen(run, effects.offset)
         for run in effects.runs:
             self._memory.feed(run)
 

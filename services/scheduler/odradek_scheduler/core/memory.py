@@ -9,9 +9,10 @@ from heapq import heappush
 from odradek_scheduler.core.allowance import Allowance
 from odradek_scheduler.core.cache import Cache
 from odradek_scheduler.core.clearing import Clearing
-from odradek_scheduler.core.keys import seen_key, share_key, split_page_key, split_run_id
+from odradek_scheduler.core.keys import seen_key, share_key, split_run_id
 from odradek_scheduler.core.leases import Leased, Leases
 from odradek_scheduler.core.queues import Flight, HostQueue, OpenPage, Queue, Stage
+from odradek_scheduler.core.rereading import Rereading
 from odradek_scheduler.core.sitemaps import is_sitemap_run
 from odradek_scheduler.core.state import PENDING, HostShare, Seen, standing, unpack
 from odradek_scheduler.core.tables import Tables
@@ -36,6 +37,7 @@ class Memory:
         """Requests without an answer, robots.txt included."""
         self.unparsed = 0
         self.clearing = Clearing()
+        self.rereading = Rereading(tables, self.add_page)
         self.crowded: dict[Queue, None] = {}
         """Queues with many small pages."""
         self.out: dict[str, int] = {}
@@ -63,6 +65,7 @@ class Memory:
                     self.land(flight, 0)
                 flight.page = None
         self.allowance.forget(run)
+        self.rereading.forget(run)
         for queue in self.queues.pop(run, {}).values():
             queue.dead = True
             self.crowded.pop(queue, None)
@@ -71,11 +74,10 @@ class Memory:
             queue.host.queues.pop(run, None)
             self.touched[queue.host] = None
 
-    def reopen(self, run: str) -> None:
-        """A reached budget had closed the run and a higher one has opened it: its pages have stayed in the table."""
-        for key, value in self._tables.scan("backlog", f"{run}\0".encode()):
-            _, host, priority, offset = split_page_key(key)
-            self.add_page(run, host, (priority, offset), value.count(b'"') // 2)
+    def reopen(self, run: str, offset: int) -> None:
+        """A reached budget had closed the run and a higher one has opened it with the batch at this offset."""
+        self.rereading.begin(run, offset)
+        self.rereading.step()
         for (flight_run, _), flight in self.flights.items():
             if flight_run == run and flight.queue.dead:
                 flight.queue = self.queue(run, flight.queue.host.key)

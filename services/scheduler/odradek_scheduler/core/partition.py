@@ -168,6 +168,7 @@ class Partition:
         """What to send now; `credit`: how many requests may be sent in this call (total minus outstanding)."""
         if not self.dispatching:
             return Dispatched()
+        self._memory.rereading.step()
         dispatcher = self._dispatcher
         dispatcher.run(now_ms, credit, self._limits.unparsed - self._memory.unparsed, self._limits.visits)
         facts = [ToPartition(self._partition, fact) for fact in dispatcher.facts]
@@ -187,7 +188,7 @@ class Partition:
         wakes += [self._expiries.wake_at_ms(), self._memory.clearing.wake_at_ms()]
         if agenda.turns and self._memory.unparsed < self._limits.unparsed:
             wakes.append(now_ms)
-        if self._memory.crowded:
+        if self._memory.crowded or self._memory.rereading:
             wakes.append(now_ms)
         return min((wake for wake in wakes if wake is not None), default=None)
 
