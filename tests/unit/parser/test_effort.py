@@ -1,11 +1,13 @@
 """Pages in which everything lies inside everything else cost a bounded number of steps, and the page goes on."""
 
+import gzip
 import time
 from typing import Any
 
 import pytest
 from tests.unit.parser.pages import a_page, a_reading, a_spec, extracted
 
+from odradek_parser.core.parsing import MAX_PAGE_BYTES
 from odradek_parser.core.rules import Rule
 from odradek_parser.core.selectors import MOST_SIBLINGS, MOST_SIBLINGS_SLOW
 from odradek_parser.core.soup import soup_of
@@ -101,3 +103,12 @@ def test_a_search_in_json_that_doubles_what_it_finds_is_a_malformed_record() -> 
         ("t", {"it": None}, True),
         ("u", {"it": "1"}, False),
     ]
+
+
+def test_of_a_page_that_is_gzip_by_itself_no_more_is_unpacked_than_a_page_may_have() -> None:
+    bomb = gzip.compress(b"<p>x</p>" + b" " * MAX_PAGE_BYTES + b"<a href=/beyond>", 9)
+
+    reading = a_reading(bomb)
+
+    assert reading.text is not None
+    assert (len(reading.text.text), reading.targets) == (MAX_PAGE_BYTES, [])

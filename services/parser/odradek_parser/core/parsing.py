@@ -18,6 +18,8 @@ from odradek_parser.core.page import LINK_RELATIONS, PageFacts, RawLink, read_pa
 from odradek_parser.core.rules import Extraction, Page, Record, compile_rules
 from odradek_parser.core.values import Setting
 
+MAX_PAGE_BYTES = 15 * 1024 * 1024
+"""Of a page that is gzip by itself, unpacked: as much as a page without it may have."""
 MOST_HOPS = 10
 """Redirects in a row (rule K)."""
 ROBOTS_OBEYED = frozenset(("noindex", "nofollow", "none"))
@@ -111,7 +113,7 @@ class Reader:
 
     def _look(self, reading: Reading, meta: PageMeta, body: bytes, known: Container[str] | None) -> Page:
         """The page as rules see it; its links are sifted unless `known` is None."""
-        body = unpacked(body) if body.startswith(GZIP) else body
+        body = unpacked(body, MAX_PAGE_BYTES) if body.startswith(GZIP) else body
         text = reading.text = decoded(body, meta.charset)
         document = Document(text.text, kind_of(meta.content_type, text.text), Setting(reading.url, meta.fetched_at_ms))
         facts = self._facts(document, reading.url, meta)
