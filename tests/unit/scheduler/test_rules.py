@@ -5,7 +5,13 @@ Where what decides goes beyond the standard or stays behind it, the case says so
 
 import pytest
 
+from odradek.contracts import Parsed
+from odradek_scheduler.core.robots import deciding_line
 from odradek_scheduler.core.rules import MOST_BYTES, Rules, product_tokens
+
+from .harness import Crawl, a_job, a_link
+
+AGENTS = ("odradek",)
 
 GROUPS = """
 User-agent: FooBot
@@ -202,3 +208,42 @@ def test_a_group_of_nothing_but_a_crawl_delay_ends_there() -> None:
 )
 def test_the_product_token_names_an_agent(header: str, tokens: set[str]) -> None:
     assert product_tokens(header) == tokens
+
+
+WILD = "User-agent: *\nDisallow: /*no\n" + "\n".join(f"Disallow: /*a{n}$" for n in range(10_000))
+
+
+def test_a_rule_under_thousands_of_names_is_kept_once_for_whom_it_is_asked() -> None:
+    """250 KiB of names before 250 KiB of rules: 300 million rules if each name had its own."""
+    names = "\n".join(f"User-agent: n{n}" for n in range(15_000))
+    rules = Rules(names + "\nUser-agent: odradek\n" + "Disallow: /x\n" * 15_000)
+    assert (rules.allows("https://a.example/x", AGENTS), rules.allows("https://a.example/y", AGENTS)) == (False, True)
+    assert rules.allows("https://a.example/x", ("another",))
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("User-agent: *\nDisallow: /a\nDisallow: /a/*/c", "Disallow: /a/*/c (line 3)"),
+        ("User-agent: *\nDisallow: /a/b/c\nUser-agent: odradek\nDisallow: /a", "Disallow: /a (line 4)"),
+        (
+            "User-agent: other\nDisallow: /a/b/c\nUser-agent: *\nDisallow: /*b$\nDisallow: /*c$",
+            "Disallow: /*c$ (line 5)",
+        ),
+        ("User-agent: x\nUser-agent: odradek\nDisallow: /a\nUser-agent: y\nDisallow: /a/b", "Disallow: /a (line 3)"),
+    ],
+)
+def test_the_line_told_is_the_longest_of_the_group_that_applies(lines: str, told: str) -> None:
+    assert deciding_line(lines, "https://a.example/a/b/c", AGENTS) == told
+
+
+def test_one_call_of_dispatch_stays_short_whatever_a_robots_txt_says() -> None:
+    """500 KiB of wildcards take a tenth of a second for each URL, so a call looks at few of them."""
+    crawl = Crawl()
+    crawl.fold(a_job(politeness={"respect_robots": True}), *(a_link(f"no{n}") for n in range(40)))
+    crawl.robots(WILD)
+    skips = [sum(isinstance(fact, Parsed) for _, fact in crawl.core.dispatch(crawl.now_ms, 100).facts)]
+    assert 0 < skips[0] < 40
+    crawl.robots("User-agent: *\nDisallow: /\n")
+    crawl.after(s=60).dispatch()
+    assert crawl.ledger().pending == 0

@@ -158,6 +158,7 @@ class Dispatcher:
     # ---- one URL
 
     def _judge(self, queue: Queue, terms: Terms, drawn: Drawn, now_ms: int) -> Verdict:
+        self._visits.left -= self.judge.effort(drawn.seen, terms)
         found = self.judge.judge(queue.run, drawn.seen, terms, now_ms)
         if found.sitemaps:
             self._list(queue, drawn, found.sitemaps, now_ms)

@@ -4,7 +4,7 @@ It reads what is known and changes nothing, so `explain` says what dispatch does
 """
 
 from enum import Enum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from odradek.contracts import Outcome
 from odradek_scheduler.core.memory import Memory
@@ -47,6 +47,8 @@ class Judgement(NamedTuple):
     """Of LIST."""
 
 
+_CHARACTERS_A_VISIT: Final = 2_048
+"""Of rules with wildcards, read in the time that looking at a URL takes otherwise."""
 _GO = Judgement(Verdict.GO)
 
 
@@ -73,6 +75,12 @@ class Judge:
                 why = f"{kept} pages of {key} are kept, as many as the job allows for one host."
                 return _ended("skipped", "budget_host", why)
         return found
+
+    def effort(self, seen: Seen, terms: Terms) -> int:
+        """How many URLs could be looked at in the time this one may take: robots.txt may be 500 KiB of wildcards."""
+        if not terms.respect_robots:
+            return 0
+        return len(self._memory.cache.robots(seen.key, origin_of(seen.url)).text or "") // _CHARACTERS_A_VISIT
 
     def robots_say(self, key: str, url: str, terms: Terms, now_ms: int) -> tuple[str, str | None]:
         """State and deciding line of robots.txt; `ignored` where the job does not ask."""
@@ -103,10 +111,11 @@ class Judge:
 
     def _unlisted(self, run: str, key: str, origin: str, robots: Robots) -> tuple[str, ...]:
         """Sitemaps of the origin that were not handed to the run yet."""
-        found = self._robots.sitemaps(origin, robots)
-        if not found or self._memory.cache.value(Listing, listing_key(run, key, origin)).offset >= 0:
+        if not self._robots.names_sitemaps(origin, robots):
             return ()
-        return tuple(dict.fromkeys(found))[:MOST_LISTED]
+        if self._memory.cache.value(Listing, listing_key(run, key, origin)).offset >= 0:
+            return ()
+        return tuple(dict.fromkeys(self._robots.sitemaps(origin, robots)))[:MOST_LISTED]
 
 
 def _ended(outcome: Outcome, reason: str, why: str, crawl_delay_ms: int = 0) -> Judgement:

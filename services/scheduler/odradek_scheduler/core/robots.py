@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from odradek.contracts import RobotsFetched
 from odradek.urls import join
 from odradek_scheduler.core.politeness import asked_rest_ms, jittered
-from odradek_scheduler.core.rules import Rules
+from odradek_scheduler.core.rules import Rules, named_by, product_tokens
 from odradek_scheduler.core.state import Robots
 
 MOST_AGE_MS: Final = 24 * 3_600_000
@@ -20,7 +20,12 @@ CRAWL_DELAY_MOST_S: Final = 30 * 86_400.0
 """More is read as this, so that no sum overflows; a job clamps it far lower."""
 _LITERAL: Final = re.compile(r"[^!-#&-)+-~]")
 """Where the beginning of a path pattern ends that means itself: at `*`, `$`, `%` or anything not ASCII."""
+_REWRITTEN: Final = re.compile(r"[^!-$&-~]")
+"""What the parser does not compare as it stands: `%` and anything not ASCII."""
+_LINES_TRIED: Final = 50
 _PARSED_LIMIT: Final = 1000
+_PARSED_MOST: Final = 16 * 1024 * 1024
+"""Characters of all files that stay parsed: a file takes some fifty times as much when parsed."""
 
 
 class Verdict(NamedTuple):
@@ -59,6 +64,7 @@ class RobotsCache:
 
     def __init__(self) -> None:
         self._parsed: OrderedDict[tuple[str, int], Rules] = OrderedDict()
+        self._characters = 0
 
     def verdict(self, origin: str, robots: Robots | None, url: str, agents: Sequence[str], now_ms: int) -> Verdict:
         """What is known to be allowed now."""
@@ -76,9 +82,13 @@ class RobotsCache:
             return 0
         return int(min(self._rules(origin, robots).crawl_delay_s(agents), CRAWL_DELAY_MOST_S) * 1000)
 
+    def names_sitemaps(self, origin: str, robots: Robots | None) -> bool:
+        """True if robots.txt names any; asked for each URL, so what they are is another question."""
+        return robots is not None and bool(robots.text) and bool(self._rules(origin, robots).sitemaps)
+
     def sitemaps(self, origin: str, robots: Robots | None) -> list[str]:
         """The sitemaps that robots.txt names; for all robots, whatever group the lines stand in."""
-        if robots is None or not robots.text or "sitemap" not in robots.text.lower():
+        if robots is None or not robots.text:
             return []
         return [url for line in self._rules(origin, robots).sitemaps if (url := join(f"{origin}/robots.txt", line))]
 
@@ -87,8 +97,9 @@ class RobotsCache:
         rules = self._parsed.get(key)
         if rules is None:
             rules = self._parsed[key] = Rules(robots.text or "")
-            if len(self._parsed) > _PARSED_LIMIT:
-                self._parsed.popitem(last=False)
+            self._characters += rules.characters
+            while len(self._parsed) > _PARSED_LIMIT or (self._characters > _PARSED_MOST and len(self._parsed) > 1):
+                self._characters -= self._parsed.popitem(last=False)[1].characters
         else:
             self._parsed.move_to_end(key)
         return rules
@@ -97,26 +108,44 @@ class RobotsCache:
 def deciding_line(text: str, url: str, agents: Sequence[str]) -> str | None:
     """The line that forbids the URL, such as `Disallow: /private (line 3)`: for a person, never for the decision.
 
-    Each rule is put alone to the parser that decides, under the names of its own group; among those that forbid, a
-    group that names an agent goes before `*`, then the longest rule wins.
+    Lines that may match are put alone to the parser that decides, those of a group that names an agent before those
+    of `*`, longer ones first: the first that forbids is told. None after some dozens that do not.
     """
-    best: tuple[bool, int, str] | None = None
-    names: list[str] = []
-    in_names = False
     path = url.removeprefix(origin_of(url)) or "/"
+    tokens = frozenset[str]().union(*map(product_tokens, agents))
+    found: list[tuple[bool, int, str, int]] = []
+    names: set[str] = set()
+    in_names = False
     for number, raw in enumerate(text.splitlines(), 1):
         line = raw.partition("#")[0].strip()
-        field, _, value = line.partition(":")
-        field = field.strip().lower()
-        if field == "user-agent":
-            names = [*names, line] if in_names else [line]
+        name = named_by(line)
+        if name is not None:
+            names = {*names, name} & {*tokens, "*"} if in_names else {name} & {*tokens, "*"}
             in_names = True
             continue
+        field, _, value = line.partition(":")
+        field, value = field.strip().lower(), value.strip()
         in_names = in_names and field not in ("allow", "disallow")
-        if field != "disallow" or not path.startswith(_LITERAL.split(value.strip(), maxsplit=1)[0]):
-            continue
-        rules = Rules("\n".join([*names, line]))
-        rank = (rules.names_one_of(agents), len(value.strip()), f"{line} (line {number})")
-        if (best is None or rank[:2] > best[:2]) and not rules.allows(url, agents):
-            best = rank
-    return best[2] if best else None
+        if field == "disallow" and names and _may_match(value, path):
+            found.append((not names & tokens, -len(value), line, number))
+    found.sort(key=lambda each: each[:2])
+    for _, _, line, number in found[:_LINES_TRIED]:
+        if not Rules(f"User-agent: *\n{line}").allows(url, agents):
+            return f"{line} (line {number})"
+    return None
+
+
+def _may_match(pattern: str, path: str) -> bool:
+    """False only where the parser that decides would not match either; what it rewrites is looked at up to there."""
+    if "%" in path or _REWRITTEN.search(pattern):
+        return path.startswith(_LITERAL.split(pattern, maxsplit=1)[0])
+    first, *parts = pattern.partition("$")[0].split("*")
+    if not path.startswith(first):
+        return False
+    at = len(first)
+    for part in parts:
+        at = path.find(part, at)
+        if at < 0:
+            return False
+        at += len(part)
+    return True

@@ -7,6 +7,7 @@ unknown lines to change nothing (section 2.2.4), so names are compared here and 
 
 import re
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Final
 
 from protego import Protego
@@ -20,33 +21,42 @@ _TOKEN: Final = re.compile(r"[\w.-]+")
 _KNOWN: Final = re.compile(r"(user|allow|dis|dia|site|crawl|request|visit|host)", re.IGNORECASE)
 _URLS: Final = re.compile(r"\+?https?://\S*")
 _PRODUCTS: Final = re.compile(r"(?<![\w./-])[A-Za-z_][\w.-]*")
-_NOBODY: Final = "\0"
-"""The name of an agent that no group names: `*` applies to it."""
+_NAMED: Final = "User-agent: "
+"""How each line that names a group begins, once read."""
+_EVERYBODY: Final = "*"
+"""The name of the group for agents that none names."""
+_OTHERS: Final = f"{_NAMED}\1"
+"""All groups that are not asked for."""
 _EVERYBODYS: Final = frozenset(("mozilla", "compatible"))
 """In the header of nearly every agent, so that they name none."""
 
 
 class Rules:
-    """One robots.txt, parsed."""
+    """One robots.txt, parsed for each name that it is asked for.
+
+    All other groups count as one: a rule that stands under ten thousand names would be kept ten thousand times.
+    """
 
     def __init__(self, text: str) -> None:
-        lines, self._names = _lines(text)
-        self._protego = Protego.parse("\n".join(lines))
+        self.characters = len(text)
+        self._lines, self._names = _lines(text)
+        self._parsed: dict[str, Protego] = {}
 
     def allows(self, url: str, agents: Iterable[str]) -> bool:
         """True if every one of the agents may fetch the URL."""
-        return all(self._protego.can_fetch(url, name) for agent in agents for name in self._groups(agent))
+        return all(self._group(name).can_fetch(url, name) for agent in agents for name in self._groups(agent))
 
     def crawl_delay_s(self, agents: Iterable[str]) -> float:
         """The longest delay that it asks one of the agents for; 0: none."""
         return max(
-            (self._protego.crawl_delay(name) or 0.0 for agent in agents for name in self._groups(agent)), default=0.0
+            (self._group(name).crawl_delay(name) or 0.0 for agent in agents for name in self._groups(agent)),
+            default=0.0,
         )
 
-    @property
+    @cached_property
     def sitemaps(self) -> tuple[str, ...]:
         """Values of its `Sitemap` lines, whatever group they stand in."""
-        return tuple(self._protego.sitemaps)
+        return tuple(self._group(_EVERYBODY).sitemaps)
 
     def names_one_of(self, agents: Iterable[str]) -> bool:
         """True if a group names one of the agents, so that `*` does not apply to it."""
@@ -54,13 +64,30 @@ class Rules:
 
     def _groups(self, agent: str) -> Iterable[str]:
         """Names of the groups that apply: all that name the agent, and only when none does, `*`."""
-        return sorted(product_tokens(agent) & self._names) or (_NOBODY,)
+        return sorted(product_tokens(agent) & self._names) or (_EVERYBODY,)
+
+    def _group(self, name: str) -> Protego:
+        found = self._parsed.get(name)
+        if found is None:
+            named = f"{_NAMED}{name}"
+            lines = (_OTHERS if line.startswith(_NAMED) and line != named else line for line in self._lines)
+            found = self._parsed[name] = Protego.parse("\n".join(lines))
+        return found
 
 
 def product_tokens(agent: str) -> frozenset[str]:
     """Names by which a group may mean an agent: its product token, or those in a whole User-Agent header."""
     found = frozenset(token.lower().rstrip(".-") for token in _PRODUCTS.findall(_URLS.sub(" ", agent)))
     return found - _EVERYBODYS or found
+
+
+def named_by(line: str) -> str | None:
+    """Whom a line says that rules are for: a name in lower case, or `*`; None when it does not name anybody."""
+    naming = _NAMING.match(line)
+    if naming is None:
+        return None
+    name = _TOKEN.match(naming[2])
+    return name[0].lower() if name else naming[2]
 
 
 def _lines(text: str) -> tuple[list[str], frozenset[str]]:
@@ -73,7 +100,7 @@ def _lines(text: str) -> tuple[list[str], frozenset[str]]:
         naming = _NAMING.match(line)
         if naming is not None:
             name = _TOKEN.match(naming[2])
-            line = f"User-agent: {name[0].lower() if name else naming[2]}"
+            line = f"{_NAMED}{name[0].lower() if name else naming[2]}"
             names.update((name[0].lower(),) if name else ())
         lines.append(line if _KNOWN.match(line) else "")
     return lines, frozenset(names)
