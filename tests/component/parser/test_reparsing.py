@@ -1,4 +1,4 @@
-"""A reparse against a broker in this process: shared by two parsers, taken up after one has gone, without the ledger."""
+"""Law: a reparse reads every page up to the asked offsets, once for all parsers, and touches no ledger."""
 
 import asyncio
 import time
@@ -14,7 +14,7 @@ from odradek.kafka.records import Send
 from odradek.kafka.reparses import records_left
 from odradek.settings import Settings
 from odradek.testing.broker import MockBroker, everything_in, put
-from odradek.topics import FRONTIER, ITEMS, JOBS, PAGES
+from odradek.topics import FRONTIER, ITEMS, JOBS
 from odradek_parser.service import serve
 
 PAGE_COUNT = 40
