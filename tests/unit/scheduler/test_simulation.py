@@ -59,6 +59,32 @@ def test_a_higher_priority_is_through_before_a_lower_one_is_sent() -> None:
     assert [job for job, _ in groupby(sim.order)] == ["high", "mid", "low"]
 
 
+def test_a_priority_changed_live_holds_at_once_for_jobs_with_many_hosts_waiting() -> None:
+    crawl = Crawl()
+    crawl.fold(a_job("one"), a_job("two"))
+    for job in ("one", "two"):
+        crawl.fold(*(a_link(f"{job}{n}", host=f"{job}{n}.example", job=job) for n in range(50)))
+    served = [[request.job for request in crawl.core.dispatch(crawl.now_ms, 6).requests]]
+    for version, priority in ((2, 90), (3, 10)):
+        crawl.fold(a_job("two", version=version, priority=priority))
+        served.append([request.job for request in crawl.core.dispatch(crawl.now_ms, 6).requests])
+    assert served == [["one", "two"] * 3, ["two"] * 6, ["one"] * 6]
+
+
+@pytest.mark.timeout(30)
+def test_a_host_that_very_many_jobs_wait_for_is_looked_at_once_for_each_request() -> None:
+    """A job for each page, as a queue of single requests makes them: work that grows with their square takes minutes."""
+    crawl = Crawl()
+    for name in map("j{}".format, range(1_000)):
+        crawl.fold(a_job(name, politeness={"concurrency_per_host": 1}), a_link("x", job=name))
+    served = []
+    for _ in range(10):
+        (request,) = crawl.core.dispatch(crawl.now_ms, 10).requests
+        served.append(request.job)
+        crawl.finish(request)
+    assert len(set(served)) == 10
+
+
 @pytest.mark.parametrize("strategy", ["breadth_first", "depth_first"])
 def test_the_strategy_decides_over_a_whole_crawl(strategy: str) -> None:
     """A tree of three levels: level by level, or always down first."""

@@ -26,6 +26,7 @@ OWN_FACT_LEASE_MS: Final = 30_000
 HELD_AGAIN_MS: Final = 1_000
 """A URL that has one permit and lacks another is looked at again after this."""
 _SKIPS_A_CALL: Final = 500
+_TURNS_A_CALL: Final = 5_000
 _FIRST: Final = (Verdict.ASK, Verdict.LIST, Verdict.REST)
 """Something has to come before the URL, and before any other of its queue."""
 
@@ -50,23 +51,27 @@ class Dispatcher:
         self._visits.left = visits
         self._memory.expire(now_ms)
         self.agenda.advance(now_ms)
-        room = min(credit, unparsed_room)
+        room, turns = min(credit, unparsed_room), 0
         while self.agenda.turns and len(self.requests) < room and self._visits.left > 0:
-            if len(self.facts) >= _SKIPS_A_CALL:
+            turns += 1
+            if len(self.facts) >= _SKIPS_A_CALL or turns > _TURNS_A_CALL:
                 break
             job, host = self.agenda.turns.pop()
-            self._serve(host, job, now_ms)
-            self.agenda.arrange(host, now_ms)
+            if self._is_free(host, now_ms):
+                self._serve(host, job, now_ms)
+                self.agenda.arrange(host, now_ms)
         for run, fps in self._proposals.items():
             job, number = split_run_id(run)
             self.facts.append(Reserve(job=job, run=number, fps=tuple(fps)))
 
     # ---- one host
 
+    def _is_free(self, host: HostQueue, now_ms: int) -> bool:
+        """False for a host that was served for another job since: the agenda knows when it is free again."""
+        return self._memory.hosts.get(host.key) is host and host.due_ms is not None and host.due_ms <= now_ms
+
     def _serve(self, host: HostQueue, job: str, now_ms: int) -> None:
         """At most one request: the host's turn is over with it."""
-        if self._memory.hosts.get(host.key) is not host or host.due_ms is None or host.due_ms > now_ms:
-            return
         queue = self.agenda.best(host, now_ms, job)
         if queue is None:
             return

@@ -71,7 +71,9 @@ class Agenda:
     def _line_up(self, host: HostQueue, now_ms: int) -> None:
         """The host stands in the line of each of its jobs, so that a job of few URLs waits for none of many."""
         for queue in host.queues.values():
-            if queue.job not in host.lines and (due_ms := self.queue_due_ms(queue)) is not None and due_ms <= now_ms:
+            if queue.job in host.lines:
+                self.turns.prioritise(queue.job, self._memory.terms(queue.job).priority)
+            elif (due_ms := self.queue_due_ms(queue)) is not None and due_ms <= now_ms:
                 self.turns.add(queue.job, self._memory.terms(queue.job).priority, host)
 
     def _push(self, host: HostQueue) -> None:

@@ -268,7 +268,7 @@ class HostQueue:
         """Between an answer and the next request, as last computed."""
         self.due_ms: int | None = None
         """When it has to be looked at; None: not before something happens."""
-        self.lines: tuple[str, ...] = ()
+        self.lines: tuple[str, ...] | set[str] = ()
         """Jobs in whose lines it stands."""
         self.listed_ms: int | None = None
         """The time for which it stands in the agenda, unless it was moved since."""
