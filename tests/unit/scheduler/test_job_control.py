@@ -2,9 +2,11 @@
 
 import pytest
 
-from odradek.contracts import Fetched, HostChanged, JobChanged, RetryAsked, SkipRest
+from odradek.contracts import Fetched, HostChanged, JobChanged, PermitsReported, RetryAsked, SkipRest
+from odradek_scheduler.core.budget import report_heard
 from odradek_scheduler.core.politeness import asked_rest_ms, delay_between_ms
 from odradek_scheduler.core.rereading import AT_ONCE
+from odradek_scheduler.core.state import Home
 
 from .harness import NOW_MS, Crawl, a_job, a_link
 
@@ -116,6 +118,27 @@ def test_a_lower_limit_takes_back_permits_that_no_url_holds() -> None:
         for request in crawl.after(s=1).dispatch():
             crawl.finish(request)
     assert (crawl.ledger().kept, crawl.ledger().closed_by) == (2, "budget_pages")
+
+
+def test_permits_from_before_a_job_had_no_limit_are_void_when_it_has_one_again() -> None:
+    crawl = a_crawl(*"abcdef", scope={"max_pages": 6})
+    crawl.dispatch(0)
+    crawl.fold(a_job(version=2))
+    crawl.fold(a_job(version=3, scope={"max_pages": 2}))
+    assert crawl.ledger().free_permits <= 2
+    for _ in range(6):
+        for request in crawl.after(s=1).dispatch():
+            crawl.finish(request)
+    assert (crawl.ledger().kept, crawl.ledger().closed_by) == (2, "budget_pages")
+
+
+def test_pages_kept_without_a_limit_count_when_there_is_one() -> None:
+    home = Home(max_pages=100)
+    for partition in range(2):
+        report_heard(home, PermitsReported(job="j", partition=partition, offset=5, kept=40, returned=0, wanted=40))
+    for partition in range(2):
+        report_heard(home, PermitsReported(job="j", partition=partition, offset=6, kept=40, returned=0, wanted=296))
+    assert [home.shares[0].granted, home.shares[1].granted] == [60, 0]
 
 
 def test_a_job_ends_by_the_clock_from_its_acceptance_on_also_after_a_restart() -> None:

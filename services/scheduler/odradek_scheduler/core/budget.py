@@ -21,15 +21,23 @@ def report_heard(home: Home, fact: PermitsReported) -> None:
 
 
 def share_out(home: Home) -> None:
-    """Grant what is wanted and available; cumulative, so that a grant told twice is one grant."""
+    """Grant what is wanted and available; cumulative, so that a grant told twice is one grant.
+
+    Pages kept while the job had no limit count as if they had had permits.
+    """
     if home.max_pages is None:
         return
-    left = home.max_pages - sum(share.granted - share.returned for share in home.shares.values())
+    left = home.max_pages - sum(map(_used, home.shares.values()))
     for _, share in sorted(home.shares.items()):
-        add = min(share.wanted - (share.granted - share.returned), left)
+        used = _used(share)
+        add = min(share.wanted - used, left)
         if add > 0:
-            share.granted += add
+            share.granted = share.returned + used + add
             left -= add
+
+
+def _used(share: Share) -> int:
+    return max(share.granted - share.returned, share.kept)
 
 
 def reached(home: Home) -> bool:

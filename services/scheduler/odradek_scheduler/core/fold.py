@@ -203,12 +203,12 @@ class Fold:
             budget.share_out(home)
 
     def _limit_pages(self, ledger: Ledger, version: int, max_pages: int | None) -> None:
-        """With a lower limit, permits that no URL holds go back, so that the home can share them out again."""
+        """With a lower limit, or one after none, permits that no URL holds go back: the home shares out again."""
         _, known, before = ledger.page_limits[-1] if ledger.page_limits else (0, -1, None)
         if version < known or max_pages == before:
             return
         ledger.page_limits.append((self._offset, version, max_pages))
-        if before is not None and max_pages is not None and max_pages < before:
+        if max_pages is not None and (before is None or max_pages < before):
             ledger.returned += max(0, ledger.free_permits)
 
     def _run_due(self, fact: RunDue, index: int) -> None:  # noqa: ARG002
