@@ -103,6 +103,18 @@ def test_the_end_of_an_older_limit_is_no_end_of_a_higher_one() -> None:
     assert crawl.ledger().closed_at is None
 
 
+@pytest.mark.parametrize("in_one", [True, False])
+def test_a_job_that_is_cancelled_stays_closed_also_with_a_higher_limit(in_one: bool) -> None:  # noqa: FBT001  (a case)
+    """In one fact, or in one batch with the end of its budget told once more."""
+    crawl = a_sated_crawl()
+    if in_one:
+        crawl.fold(a_job(version=2, epoch=2, wanted="cancelled", scope={"max_pages": 3}))
+    else:
+        raised, cancelled = a_job(version=2, scope={"max_pages": 3}), a_job(version=3, wanted="cancelled")
+        crawl.fold(SkipRest(job="j", version=1, max_pages=1), raised, cancelled)
+    assert (crawl.ledger().pending, crawl.ledger().closed_at is None, crawl.dispatch()) == (0, False, [])
+
+
 def test_the_same_limit_told_again_opens_nothing() -> None:
     crawl = a_sated_crawl()
     crawl.fold(a_job(version=7, scope={"max_pages": 1}))

@@ -21,9 +21,10 @@ class Closings:
         self._raised: dict[str, tuple[int, int | None]] = {}
 
     def close(self, run: str, reason: str) -> None:
-        """Everything open in it is skipped; the first reason told counts."""
+        """Everything open in it is skipped; the first reason told counts, a budget's only without another."""
         for each in (run, sitemap_run(run)):
-            self._closing.setdefault(each, reason)
+            if self._closing.get(each, SATED) == SATED:
+                self._closing[each] = reason
 
     def sate(self, run: str, fact: SkipRest) -> None:
         """The same because its budget is used up."""
@@ -36,7 +37,7 @@ class Closings:
         self._raised[run] = (version, max_pages)
 
     def settle(self, touched: "Touched", effects: Effects) -> None:
-        """Close what was told to close, then open what has a higher limit now."""
+        """Close what was told to close, then open what has a higher limit now, unless its job has ended."""
         for run, reason in self._closing.items():
             ledger, counts = touched.ledger(run)
             if counts and ledger.closed_at is None:
@@ -49,6 +50,6 @@ class Closings:
             closed_version, reached = ledger.closed_for
             if not (counts and ledger.sated and ledger.closed_at != effects.offset and version > closed_version):
                 continue
-            if limit is None or limit > reached:
+            if self._closing.get(run, SATED) == SATED and (limit is None or limit > reached):
                 ledgers.reopen(ledger, effects.offset)
                 effects.reopened.append(run)
