@@ -77,16 +77,22 @@ test("a form says only what was changed", () => {
   assert.deepEqual(merged({ a: { b: 1, c: 2 } }, { a: { b: null, d: 3 } }), { a: { c: 2, d: 3 } });
 });
 
-test("YAML is what PyYAML reads back", () => {
-  const hard = {
-    plain: "books", number: "12", word: "yes", empty: "", css: "&", hash: "#x: y", quote: "it's \"so\"", lines: "a\nb", colon: "a: b",
-    list: ["a", "no"], none: [], nothing: null, deep: [{ a: [{ b: 1 }], c: {} }], "odd key": { x: "ü" },
-  };
-  writeFileSync(process.env.CONSOLE_YAML, JSON.stringify([hard, yaml(hard)]));
+const HARD = {
+  plain: "books", number: "12", word: "yes", empty: "", css: "&", hash: "#x: y", quote: "it's \"so\"", lines: "a\nb", colon: "a: b",
+  list: ["a", "no"], none: [], nothing: null, deep: [{ a: [{ b: 1 }], c: {} }], "odd key": { x: "ü" },
+  long: "a name of more characters than a line has", "a key of more characters than a short line has": {}, [`${"k".repeat(60)}`]: [],
+  rules: [{ type: "x", match: "https://books\\.example/catalogue/category/.*", fields: { a: { css: "h1" } } }],
+  lists: [[1, 2], [], [{}], [["l".repeat(60)]]], many: ["1", "2", "3", "4", "5", "6", "- 7", "8: 9"], numbers: [1e21, -2e-7, 1.5e-9, -0.5, 10],
+  unseen: "\u0000\u007f\u0085\u00a0\u200b\u2028\u2029\u202e\ufeff\ufffe\uffff", emoji: "👩‍💻", "\u2028": "${env:X}", shell: "'; $(touch x) `y` \"$HOME\" \\' !! %",
+  words: ["~", "null", "NaN", ".inf", "0x1f", "0o7", "1_000", "1:30", "2001-01-01", "=", "<<", "*a", "&a", "!t", "%d", "@x", "`", "? a", "- a", "a #b", "a:", "[a", "{a", "a,b", " a", "a ", "\t", "On", "y"],
+};
+
+test("what is shown of a job is written down for those that read it back", () => {
+  writeFileSync(process.env.CONSOLE_SHOWN, JSON.stringify({ meant: HARD, yaml: yaml(HARD), nothing: yaml({}), curl: curl(HARD, "http://127.0.0.1:8000", true) }));
 });
 
-test("a shell cannot be broken out of by what is in a job", () => {
-  const text = curl({ name: "it's $(here)" }, "http://127.0.0.1:8000", true);
-  assert.equal(text.includes("it'\\''s $(here)"), true);
-  assert.equal(text.includes("x-api-key: $ODRADEK_API_KEY"), true);
+test("no character of what is copied is unseen", () => {
+  for (const text of [yaml(HARD), curl(HARD, "http://127.0.0.1:8000", true)]) {
+    assert.equal(/[\u007f-\u00a0\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/.test(text), false);
+  }
 });

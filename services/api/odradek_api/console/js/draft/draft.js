@@ -1,5 +1,7 @@
 /** What stands in the form as a job specification: only what a person changed, so that defaults stay defaults. Pure. */
 
+import { visible } from "./visible.js";
+
 /** One a line; empty lines are nothing. */
 export function lines(text) {
   return text.split("\n").map((each) => each.trim()).filter((each) => each !== "");
@@ -62,7 +64,7 @@ export function emptyRule() {
 
 /** A command that submits this to the gateway at `origin`. */
 export function curl(spec, origin, withKey) {
-  const body = JSON.stringify(spec, null, 2).replaceAll("'", "'\\''");
+  const body = visible(JSON.stringify(spec, null, 2)).replaceAll("'", "'\\''");
   return [
     `curl -X POST ${origin}/v1/jobs \\`,
     "  -H 'content-type: application/json' \\",

@@ -1,4 +1,6 @@
-/** Values as YAML that people would write. Pure. */
+/** Values as YAML that people would write, and that YAML 1.1 readers read as the same values. Pure. */
+
+import { visible } from "./visible.js";
 
 const PLAIN = /^[A-Za-z_][\w./@+-]*( [\w./@+-]+)*$/;
 const OTHERWISE = /^(true|false|null|yes|no|on|off|y|n|nan|inf)$/i;
@@ -6,7 +8,7 @@ const LONGEST_LINE = 44;
 
 /** A document; ends with a line break. */
 export function yaml(value) {
-  const lines = block(value);
+  const lines = isFull(value) ? block(value) : [inline(value)];
   return `${lines.join("\n")}\n`;
 }
 
@@ -19,12 +21,12 @@ function block(value) {
 
 function entry(name, value) {
   const short = inline(value);
-  if (short !== null && name.length + short.length < LONGEST_LINE) return [`${scalar(name)}: ${short}`];
+  if (short !== null && (!isFull(value) || name.length + short.length < LONGEST_LINE)) return [`${scalar(name)}: ${short}`];
   return [`${scalar(name)}:`, ...block(value).map((line) => `  ${line}`)];
 }
 
 function indented(value, first, rest) {
-  const short = Array.isArray(value) || !isMap(value) ? inline(value) : null;
+  const short = isMap(value) && isFull(value) ? null : inline(value);
   const lines = short !== null ? [short] : block(value);
   return lines.map((line, at) => (at === 0 ? first : rest) + line);
 }
@@ -41,14 +43,20 @@ function inline(value) {
 }
 
 function scalar(value) {
+  // 1e-7 is a word in YAML 1.1; with a point it is a number.
+  if (typeof value === "number") return String(value).replace(/^(-?\d+)e/, "$1.0e");
   if (typeof value !== "string") return String(value);
-  return PLAIN.test(value) && !OTHERWISE.test(value) ? value : JSON.stringify(value);
+  return PLAIN.test(value) && !OTHERWISE.test(value) ? value : visible(JSON.stringify(value));
 }
 
 function isMap(value) {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isCollection(value) && !Array.isArray(value);
 }
 
 function isCollection(value) {
   return typeof value === "object" && value !== null;
+}
+
+function isFull(value) {
+  return isCollection(value) && Object.keys(value).length > 0;
 }
