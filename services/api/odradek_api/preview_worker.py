@@ -6,11 +6,12 @@ A line of JSON in, {url, spec}; a line of JSON out, {page, inspection} or {error
 and parser are found by entry point, so this uses what they use: the same guards, limits, decoding and engines.
 """
 
+import os
 import resource
 import sys
 import time
 from collections import OrderedDict
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import msgspec
 
@@ -113,17 +114,25 @@ def _cut(value: Any) -> Any:
     return value if isinstance(value, int | float | bool | None) else str(value)
 
 
+def only_answers_out() -> BinaryIO:
+    """The output for answers alone; what a library prints goes to the errors, where it is taken for no answer."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return answers
+
+
 def main() -> None:
     """Answer until the input ends."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    answers = only_answers_out()
     pages = KeptPages()
     for line in sys.stdin.buffer:
         try:
             found = answer(msgspec.json.decode(line), pages, time.monotonic())
         except (UserError, RecursionError, MemoryError) as error:
             found = {"error": str(error) or type(error).__name__}
-        sys.stdout.buffer.write(msgspec.json.encode(found) + b"\n")
-        sys.stdout.buffer.flush()
+        answers.write(msgspec.json.encode(found) + b"\n")
+        answers.flush()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """Previews: a page fetched and read in a process that has no secrets, as the job would."""
 
+import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator
 
 import pytest
@@ -47,6 +49,18 @@ async def test_what_gives_no_page_says_why(previews: Previews) -> None:
 
     assert (found["page"]["status"], found["inspection"]) == (404, None)
     assert found["page"]["problem"]
+
+
+async def test_what_a_library_prints_is_no_answer() -> None:
+    command = (
+        "from odradek_api.preview_worker import only_answers_out as out; answers = out(); "
+        "print('a warning', flush=True); answers.write(b'an answer'); answers.flush()"
+    )
+    worker = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+
+    assert await worker.communicate() == (b"an answer", b"a warning\n")
 
 
 async def test_private_networks_are_closed_unless_the_installation_opens_them() -> None:

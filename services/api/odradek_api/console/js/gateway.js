@@ -38,9 +38,11 @@ export function keyHeaders() {
 /** One request; `answer(response)` reads it. Asks for a key where one is wanted, and then goes on. */
 export async function request(method, path, { query = {}, body, signal, headers = {}, answer = json } = {}) {
   for (;;) {
+    const key = storedKey();
     const response = await sent(method, path + search(query), { body, signal, headers });
     if (response.status === 401) {
-      await askForKey(storedKey() !== null);
+      // Another request may have asked meanwhile; then there is a key that was not tried yet.
+      if (storedKey() === key) await askForKey(key !== null);
       continue;
     }
     if (!response.ok) throw new Refusal(response.status, await problemOf(response));

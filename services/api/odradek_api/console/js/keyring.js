@@ -1,27 +1,36 @@
 /**
  * The API key, asked for once. It lives as long as the tab (sessionStorage), unless the person says that this device
- * is theirs (localStorage). It travels only in the header X-API-Key.
+ * is theirs (localStorage). A browser that keeps nothing for pages keeps it until the
+ * page is left. It travels only in the header X-API-Key.
  */
 
 const NAME = "odradek.key";
 
+let held = null;
+
 export function storedKey() {
-  return read(sessionStorage) ?? read(localStorage);
+  return held ?? stored(() => sessionStorage.getItem(NAME)) ?? stored(() => localStorage.getItem(NAME));
 }
 
 export function keepKey(key, { onThisDevice }) {
   forgetKey();
-  (onThisDevice ? localStorage : sessionStorage).setItem(NAME, key);
+  const kept = stored(() => {
+    (onThisDevice ? localStorage : sessionStorage).setItem(NAME, key);
+    return true;
+  });
+  if (!kept) held = key;
 }
 
 export function forgetKey() {
-  sessionStorage.removeItem(NAME);
-  localStorage.removeItem(NAME);
+  held = null;
+  stored(() => sessionStorage.removeItem(NAME));
+  stored(() => localStorage.removeItem(NAME));
 }
 
-function read(storage) {
+/** What `use` of a storage gives; null where the browser has none for this page: even naming it throws there. */
+function stored(use) {
   try {
-    return storage.getItem(NAME);
+    return use();
   } catch {
     return null;
   }

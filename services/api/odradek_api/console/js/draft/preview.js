@@ -23,7 +23,10 @@ export class Preview {
       el("h2", {}, "What the rules find"),
       el("p", { class: "soft small" }, "One page is fetched, as the job would, and kept for some minutes: changing a rule does not ask the site again. Nothing is stored."),
       el("div", { class: "row nowrap" }, this.url, this.button), this.place);
-    signal.addEventListener("abort", () => this.#asked.abort());
+    signal.addEventListener("abort", () => {
+      clearTimeout(this.waiting);
+      this.#asked.abort();
+    });
   }
 
   /** After a change of the form: again, once the person pauses. */

@@ -96,11 +96,12 @@ class NewJob {
     const place = this.form?.querySelector('[data-name="more"]');
     try {
       const found = text === "" ? {} : JSON.parse(text);
-      if (place) setError(place, null);
-      return found;
+      const isObject = typeof found === "object" && found !== null && !Array.isArray(found);
+      if (place) setError(place, isObject ? null : "Give a JSON object: what stands in braces.");
+      return isObject ? found : null;
     } catch (error) {
       if (place) setError(place, `It is not JSON: ${error.message}`);
-      return {};
+      return null;
     }
   }
 
@@ -115,9 +116,14 @@ class NewJob {
 
   async #submit(event) {
     event.preventDefault();
-    this.submit.disabled = true;
     this.problem.replaceChildren();
     for (const each of this.form.querySelectorAll(".field[data-name]")) setError(each, null);
+    if (this.#parsed() === null) {
+      // A job without what was to be laid over it is another job, perhaps one without limits.
+      this.#refused({ errors: [], message: "What stands below “Anything else” cannot be read." });
+      return;
+    }
+    this.submit.disabled = true;
     try {
       const job = await post("/v1/jobs", { body: this.#draft(), signal: this.signal });
       location.hash = link(["jobs", job.job_id]);
@@ -141,7 +147,9 @@ class NewJob {
     const shown = error.errors.length === 0 ? [error.message] : rest;
     this.problem.replaceChildren(el("div", { class: "broken" }, el("h2", {}, "Not started yet"),
       shown.length > 0 ? el("ul", {}, shown.map((each) => el("li", {}, each))) : el("p", {}, "Please correct what is marked.")));
-    (this.form.querySelector('[aria-invalid="true"]') ?? this.submit).focus();
+    const wrong = this.form.querySelector('[aria-invalid="true"]');
+    wrong?.closest("details")?.setAttribute("open", "");
+    (wrong ?? this.submit).focus();
   }
 }
 
