@@ -73,7 +73,7 @@ def test_a_priority_changed_live_holds_at_once_for_jobs_with_many_hosts_waiting(
 
 @pytest.mark.timeout(30)
 def test_a_host_that_very_many_jobs_wait_for_is_looked_at_once_for_each_request() -> None:
-    """A job for each page, as a queue of single requests makes them: work that grows with their square takes minutes."""
+    """A job for each page, as a queue of single requests makes them: their square would take minutes."""
     crawl = Crawl()
     for name in map("j{}".format, range(1_000)):
         crawl.fold(a_job(name, politeness={"concurrency_per_host": 1}), a_link("x", job=name))
