@@ -68,7 +68,7 @@ def a_world() -> World:
     world.store.items["j:0001"] = an_item("j", 1)
     world.store.dead["odradek.scheduled-1-7"] = a_letter()
     world.owners.bodies = lambda partition, question: {
-        "urls": [], "after": None, "recount": {"offset": 1}, "patterns": [],
+        "urls": [], "after": None, "recount": {"offset": 1}, "patterns": [], "more": False,
     }  # fmt: skip
     return world
 
