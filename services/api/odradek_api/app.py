@@ -77,8 +77,9 @@ def create_app(given: Parts) -> FastAPI:
         description=DESCRIPTION,
         version="1",
         lifespan=lifespan,
+        # The library's pages load their scripts from another host, which could then read the console's key.
+        docs_url=None,
         redoc_url=None,
-        swagger_ui_oauth2_redirect_url=None,
     )
     app.state.parts = given
     app.add_middleware(Door, settings=given.settings)

@@ -29,6 +29,7 @@ VIEWS = {
     "hosts": ("#/hosts", "news.example"),
     "dead letters": ("#/dead-letters", "RecursionError"),
     "new job": ("#/new", "The same in other words"),
+    "API documents": ("#/documents", "/v1/dead-letters/replay"),
     "nowhere": ("#/nowhere", "This address leads nowhere"),
     "no such job": ("#/jobs/none-such", "No such job"),
 }

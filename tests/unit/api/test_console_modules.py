@@ -36,7 +36,7 @@ def test_the_pure_modules_of_the_console_keep_their_laws(tmp_path: Path) -> None
     arguments = arguments_of(shown["curl"], tmp_path)
     assert arguments[:-1] == [
         "-X", "POST", "http://127.0.0.1:8000/v1/jobs",
-        "-H", "content-type: application/json", "-H", "x-api-key: the key", "-d",
+        "-H", "x-api-key: the key", "-H", "content-type: application/json", "--data-binary",
     ]  # fmt: skip
     assert json.loads(arguments[-1]) == shown["meant"]
     assert list(tmp_path.iterdir()) == [written]

@@ -3,7 +3,7 @@
 from functools import cache
 
 from fastapi import APIRouter, Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from odradek_api.console import console_files
 from odradek_api.core.problems import Problem
@@ -40,6 +40,12 @@ _files = cache(console_files)
 async def index(request: Request) -> Response:
     """The console."""
     return _answer(request, "index.html")
+
+
+@router.get("/docs")
+async def documents() -> Response:
+    """The page of the console that shows the API's document."""
+    return RedirectResponse("./#/documents", headers=HEADERS)
 
 
 @router.get("/console/{path:path}")

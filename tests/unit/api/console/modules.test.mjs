@@ -8,7 +8,9 @@ const { EventCutter } = await import(`${modules}event_cutter.js`);
 const { ago, bytes, count, counted, duration, milliseconds, percent, rate } = await import(`${modules}words.js`);
 const { link, path, place } = await import(`${modules}routing.js`);
 const { binned, niceTop, ratesOf, thinned } = await import(`${modules}scales.js`);
-const { curl, emptyField, emptyRule, merged, specificationOf } = await import(`${modules}draft/draft.js`);
+const { emptyField, emptyRule, merged, specificationOf } = await import(`${modules}draft/draft.js`);
+const { curl } = await import(`${modules}curl.js`);
+const { kindOf, limitsOf, modelsOf, routesByTag } = await import(`${modules}documents/schemas.js`);
 const { yaml } = await import(`${modules}draft/yaml.js`);
 
 const FORM = {
@@ -87,12 +89,34 @@ const HARD = {
   words: ["~", "null", "NaN", ".inf", "0x1f", "0o7", "1_000", "1:30", "2001-01-01", "=", "<<", "*a", "&a", "!t", "%d", "@x", "`", "? a", "- a", "a #b", "a:", "[a", "{a", "a,b", " a", "a ", "\t", "On", "y"],
 };
 
+const HARD_ASKED = { method: "POST", address: "http://127.0.0.1:8000/v1/jobs", body: HARD, withKey: true };
+
 test("what is shown of a job is written down for those that read it back", () => {
-  writeFileSync(process.env.CONSOLE_SHOWN, JSON.stringify({ meant: HARD, yaml: yaml(HARD), nothing: yaml({}), curl: curl(HARD, "http://127.0.0.1:8000", true) }));
+  writeFileSync(process.env.CONSOLE_SHOWN, JSON.stringify({ meant: HARD, yaml: yaml(HARD), nothing: yaml({}), curl: curl(HARD_ASKED) }));
 });
 
 test("no character of what is copied is unseen", () => {
-  for (const text of [yaml(HARD), curl(HARD, "http://127.0.0.1:8000", true)]) {
+  for (const text of [yaml(HARD), curl(HARD_ASKED)]) {
     assert.equal(/[\u007f-\u00a0\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/.test(text), false);
   }
+});
+
+test("a route's address and text stay one word each for a shell", () => {
+  assert.equal(curl({ method: "GET", address: "http://a.example/v1/jobs/{job}" }), "curl -X GET 'http://a.example/v1/jobs/{job}'\n");
+  assert.equal(curl({ method: "POST", address: "http://a.example/x", body: "a'b\n", kind: "text/plain" }),
+    "curl -X POST http://a.example/x \\\n  -H 'content-type: text/plain' \\\n  --data-binary 'a'\\''b\n'\n");
+});
+
+test("a schema is said in words, and a model that leads to itself ends", () => {
+  const model = { $ref: "#/components/schemas/Seed" };
+  const seeds = { type: "array", items: { anyOf: [{ type: "string", maxLength: 9 }, model] } };
+  assert.deepEqual([kindOf(seeds), modelsOf(seeds)], ["list of string or Seed", ["Seed"]]);
+  assert.deepEqual([kindOf({ enum: ["a", 1] }), kindOf({ const: 1 }), kindOf({}), kindOf({ type: "object", additionalProperties: model })],
+    ["a | 1", "1", "anything", "map of Seed"]);
+  assert.equal(limitsOf({ anyOf: [{ type: "integer", minimum: 1 }, { type: "null" }], default: 100 }), "minimum 1, default 100");
+  assert.equal(limitsOf({ type: "string", default: null }), "");
+  assert.deepEqual(routesByTag({ "/a": { get: { tags: ["x"] }, post: {} } }), [
+    { tag: "x", routes: [{ method: "GET", path: "/a", operation: { tags: ["x"] } }] },
+    { tag: "others", routes: [{ method: "POST", path: "/a", operation: {} }] },
+  ]);
 });

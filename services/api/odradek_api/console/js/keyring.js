@@ -1,7 +1,6 @@
 /**
  * The API key, asked for once. It lives as long as the tab (sessionStorage), unless the person says that this device
- * is theirs (localStorage). A browser that keeps nothing for pages keeps it until the
- * page is left. It travels only in the header X-API-Key.
+ * is theirs (localStorage); where the browser keeps nothing for pages, as long as the page. It travels only in the header X-API-Key.
  */
 
 const NAME = "odradek.key";

@@ -12,6 +12,7 @@ import { logsView } from "./views/logs.js";
 import { urlView } from "./views/url.js";
 import { hostsView } from "./views/hosts.js";
 import { lettersView } from "./views/letters.js";
+import { documentsView } from "./views/documents.js";
 import { lostView } from "./views/lost.js";
 
 const main = document.getElementById("main");
@@ -31,6 +32,7 @@ function chosen({ path, query }) {
   if (first === "logs") return ["logs", logsView, "logs"];
   if (first === "hosts") return ["hosts", hostsView, "hosts"];
   if (first === "dead-letters") return ["letters", lettersView, "letters"];
+  if (first === "documents") return ["documents", documentsView, "documents"];
   return ["", lostView, "lost"];
 }
 

@@ -22,7 +22,7 @@ export function buildRail(rail) {
     el("nav", { "aria-label": "Main" }, el("ul", {}, [...links.values()].map((each) => el("li", {}, each)))),
     el(
       "div", { class: "foot" }, pulse,
-      el("a", { href: "./docs", class: "button documents" }, icon("document"), el("span", { class: "label" }, "API documents")),
+      el("a", { href: "#/documents", class: "button documents" }, icon("document"), el("span", { class: "label" }, "API documents")),
       forgetting(),
       el("button", { onclick: changeTheme, "aria-label": "Change between light and dark" }, icon("moon"), el("span", { class: "label" }, "Light or dark")),
     ),

@@ -1,7 +1,5 @@
 /** What stands in the form as a job specification: only what a person changed, so that defaults stay defaults. Pure. */
 
-import { visible } from "./visible.js";
-
 /** One a line; empty lines are nothing. */
 export function lines(text) {
   return text.split("\n").map((each) => each.trim()).filter((each) => each !== "");
@@ -60,18 +58,6 @@ export function emptyField(name = "", selector = "") {
 
 export function emptyRule() {
   return { type: "", builtin: "", match: "", each: "", fields: [emptyField()] };
-}
-
-/** A command that submits this to the gateway at `origin`. */
-export function curl(spec, origin, withKey) {
-  const body = visible(JSON.stringify(spec, null, 2)).replaceAll("'", "'\\''");
-  return [
-    `curl -X POST ${origin}/v1/jobs \\`,
-    "  -H 'content-type: application/json' \\",
-    ...(withKey ? ['  -H "x-api-key: $ODRADEK_API_KEY" \\'] : []),
-    `  -d '${body}'`,
-    "",
-  ].join("\n");
 }
 
 /** Laid over each other as a JSON merge patch does it (RFC 7396). */

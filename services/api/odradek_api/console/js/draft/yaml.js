@@ -1,6 +1,6 @@
 /** Values as YAML that people would write, and that YAML 1.1 readers read as the same values. Pure. */
 
-import { visible } from "./visible.js";
+import { visible } from "../visible.js";
 
 const PLAIN = /^[A-Za-z_][\w./@+-]*( [\w./@+-]+)*$/;
 const OTHERWISE = /^(true|false|null|yes|no|on|off|y|n|nan|inf)$/i;

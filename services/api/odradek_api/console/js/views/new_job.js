@@ -6,7 +6,8 @@ import { post } from "../gateway.js";
 import { link } from "../routing.js";
 import { storedKey } from "../keyring.js";
 import { copying } from "../copying.js";
-import { curl, specificationOf } from "../draft/draft.js";
+import { curl } from "../curl.js";
+import { specificationOf } from "../draft/draft.js";
 import { yaml } from "../draft/yaml.js";
 import { RulesEditor } from "../draft/rules_editor.js";
 import { Preview } from "../draft/preview.js";
@@ -109,7 +110,7 @@ class NewJob {
     if (this.form === undefined) return;
     const spec = this.#draft();
     const shell = this.language === "curl";
-    say(this.code, shell ? curl(spec, location.origin, storedKey() !== null) : `# odradek crawl --job job.yaml\n${yaml(spec)}`);
+    say(this.code, shell ? curl({ method: "POST", address: `${location.origin}/v1/jobs`, body: spec, withKey: storedKey() !== null }) : `# odradek crawl --job job.yaml\n${yaml(spec)}`);
     this.code.setAttribute("aria-label", shell ? "The same as a curl command" : "The same as a job file");
     if (!quietly) this.preview.changed();
   }
