@@ -3,8 +3,11 @@
 from collections.abc import Iterable
 from itertools import pairwise
 
-from odradek.contracts import Merged
+import pytest
+
+from odradek.contracts import Merged, Reserve
 from odradek_scheduler.core.clearing import FAST_TICK_MS
+from odradek_scheduler.core.partition import Partition
 from odradek_scheduler.core.queues import MERGE_AT
 
 from .harness import Crawl, a_job, a_link
@@ -109,3 +112,23 @@ def test_a_host_that_rests_is_looked_at_once_however_many_links_come_meanwhile()
         crawl.fold(a_link(f"{number:06d}"))
         assert crawl.dispatch() == []
     assert len(crawl.core._dispatcher.agenda._heap) == 1  # memory is what is at stake
+
+
+@pytest.mark.parametrize(("cancelled", "sent"), [(False, 40), (True, 0)])
+def test_urls_with_a_share_of_their_host_are_taken_over_step_by_step(cancelled: bool, sent: int) -> None:  # noqa: FBT001  (a case)
+    """There may be hundreds of thousands; what is folded between two steps holds."""
+    crawl = Crawl()
+    names = [f"x{number}" for number in range(40)]
+    crawl.fold(a_job(scope={"max_pages_per_host": 2}), *(a_link(name, host=f"{name}.example") for name in names))
+    crawl.fold(Reserve(job="j", fps=tuple(names)))
+    crawl.core = Partition(0, 1, crawl.tables, crawl.limits)
+    crawl.core.load()
+    crawl.core.resume_at(crawl.offset)
+    steps = crawl.core.releasing(crawl.now_ms, pages_a_step=10)
+    while not crawl.core._memory.flights:
+        next(steps)
+    assert len(crawl.core._memory.flights) == 10
+    if cancelled:
+        crawl.fold(a_job(version=2, wanted="cancelled"))
+    list(steps)
+    assert len(crawl.dispatch()) == sent

@@ -39,7 +39,18 @@ def building(memory: Memory, tables: Tables, pages_a_step: int) -> Iterator[int]
         memory.close(run)
         yield count
     for jobs, (job, record) in enumerate(list(memory.cache.jobs.items()), 1):
-        memory.adopt_holders(run_id(job, record.run))
+        for _ in _adopting(memory, run_id(job, record.run), pages_a_step):
+            yield count
         if jobs % _JOBS_A_STEP == 0:
             memory.cache.trim()
             yield count
+
+
+def _adopting(memory: Memory, run: str, at_once: int) -> Iterator[None]:
+    """Holders of permits, so many in a step; a batch learned between two of them may end the run."""
+    for holders, fp in enumerate(memory.holders(run), 1):
+        memory.adopt(run, fp)
+        if holders % at_once == 0:
+            yield
+            if memory.cache.ledger(run).closed_at is not None:
+                return

@@ -4,6 +4,7 @@ It is built from the tables at take-over and learns from every batch; nothing in
 the number of hosts and backlog pages, and of URLs in flight, never the number of pending URLs.
 """
 
+from collections.abc import Iterator
 from heapq import heappush
 
 from odradek_scheduler.core.allowance import Allowance
@@ -86,12 +87,18 @@ class Memory:
 
     def adopt_holders(self, run: str) -> None:
         """Whoever holds a permit is sent before others ask for one."""
+        for fp in self.holders(run):
+            self.adopt(run, fp)
+
+    def holders(self, run: str) -> Iterator[str]:
+        """URLs with a permit of the job, or a share of their host, of which there may be hundreds of thousands."""
         ledger = self.cache.ledger(run)
-        if ledger.pending:
-            shares = self._tables.scan("ledger", share_key(run, "")) if ledger.host_limits else ()
-            held = [fp for _, value in shares for fp in unpack(HostShare, value).holders]
-            for fp in (*ledger.holders, *held):
-                self.adopt(run, fp)
+        if not ledger.pending:
+            return
+        yield from tuple(ledger.holders)
+        if ledger.host_limits:
+            for _, value in self._tables.scan("ledger", share_key(run, "")):
+                yield from unpack(HostShare, value).holders
 
     def adopt(self, run: str, fp: str) -> None:
         """A URL holds a permit and nothing is going on with it: it will be sent before others ask for one."""
