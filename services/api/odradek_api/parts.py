@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from fastapi import Request
 
 from odradek.settings import Settings
+from odradek_api.fresh import Fresh
 from odradek_api.gateway import Gateway
 from odradek_api.hosts import Hosts
 from odradek_api.inquiring import Inquiry
@@ -16,6 +18,9 @@ from odradek_api.previewing import Previews
 from odradek_api.purging import Purge
 from odradek_api.reparsing import Reparsing
 from odradek_api.replaying import Replay
+
+JOB_LIST_S = 0.9
+"""A little less than the time between two looks at it, so that everyone sees the next second's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +41,8 @@ class Parts:
     ready: Callable[[], str | None]
     """Why answers are not yet true; None: they are."""
     previews: Previews = field(default_factory=Previews)
+    job_lists: Fresh[Any, Any] = field(default_factory=lambda: Fresh(JOB_LIST_S))
+    """Pages of the list of jobs, shared by those who watch the same one."""
 
 
 def parts(request: Request) -> Parts:

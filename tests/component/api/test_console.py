@@ -1,6 +1,7 @@
 """What the gateway gives the console: its files under a strict policy, and the routes that charts and lists need."""
 
 import json
+from collections.abc import Sequence
 
 import pytest
 from tests.component.api.fakes import World
@@ -8,7 +9,9 @@ from tests.component.api.fakes import World
 from odradek.contracts import Counters, HostReport, JobRecord, Progress, Reached
 from odradek_api.core.problems import Problem
 from odradek_api.core.trends import MOST_POINTS, Trend
+from odradek_api.fresh import Fresh
 from odradek_api.routes.console import POLICY
+from odradek_api.routes.live import _pages, _Wanted
 
 
 def a_world(*jobs: str, **environ: str) -> World:
@@ -135,18 +138,51 @@ async def test_all_jobs_come_in_one_stream_page_by_page_and_say_how_many_there_a
     assert await first_frame(world, "?limit=1&offset=1") == (["news-2"], 3, {"running": 2, "complete": 1})
 
 
-async def first_frame(world: World, query: str) -> tuple[list[str], int, dict[str, int]]:
-    from odradek_api.routes.live import _pages, _Wanted  # noqa: PLC0415
+async def test_everybody_who_watches_the_same_page_is_answered_by_one_look_at_all_jobs() -> None:
+    world = a_world("j")
+    looks = 0
+    items = world.jobs.items
 
+    def counted() -> Sequence[tuple[str, JobRecord]]:
+        nonlocal looks
+        looks += 1
+        return items()
+
+    world.jobs.items = counted  # type: ignore[method-assign]  # the fake's own way of being asked
+    given = world.parts()
+    before = looks
+    for _ in range(100):
+        stream = _pages(Asking(), given, _Wanted(None, "", 0, 50))  # type: ignore[arg-type]
+        await anext(stream)
+        await stream.aclose()  # type: ignore[attr-defined]
+
+    assert looks - before == 1
+
+
+def test_what_was_made_is_fresh_for_its_time_and_forgotten_after_it() -> None:
+    fresh: Fresh[str, int] = Fresh(keep_s=0.9)
+    made = iter(range(10))
+    answers = [fresh.get(name, lambda: next(made), at) for name, at in [("a", 0.0), ("a", 0.8), ("b", 0.8), ("a", 0.9)]]
+
+    assert answers == [0, 0, 1, 2]
+    assert set(fresh._made) == {"a", "b"}
+    fresh.get("c", lambda: 0, 9.0)
+    assert set(fresh._made) == {"c"}
+
+
+class Asking:
+    """A request whose browser stays."""
+
+    async def is_disconnected(self) -> bool:
+        return False
+
+
+async def first_frame(world: World, query: str) -> tuple[list[str], int, dict[str, int]]:
     values = dict(each.split("=") for each in query.lstrip("?").split("&") if each)
     wanted = _Wanted(
         values.get("state"),  # type: ignore[arg-type]
         values.get("q", "").lower(), int(values.get("offset", 0)), int(values.get("limit", 50)),
     )  # fmt: skip
-
-    class Asking:
-        async def is_disconnected(self) -> bool:
-            return False
 
     stream = _pages(Asking(), world.parts(), wanted)  # type: ignore[arg-type]
     frame = await anext(stream)
