@@ -51,6 +51,7 @@ def test_a_job_is_paused_and_resumed_and_asks_before_it_is_cancelled(browser: Br
     browser.open(f"#/jobs/{JOB}")
     browser.click("Pause")
     browser.until(lambda: stage.world.jobs.values[JOB].wanted == "paused", "paused")
+    browser.until(lambda: browser.driver.switch_to.active_element.text == "Resume", "focus where it was")
     browser.click("Resume")
     browser.until(lambda: stage.world.jobs.values[JOB].wanted == "running", "resumed")
     browser.click("Cancel")
@@ -130,9 +131,37 @@ def test_a_job_is_written_as_a_file_and_as_curl_while_it_is_typed(browser: Brows
     browser.click("Add a rule")
     browser.write("Field", "title")
     browser.write("Selector", "h3")
-    browser.see("seeds: ", "max_pages: 500", "fields:", "css: h3")
+    browser.see('- "https://news.example/"', "max_pages: 500", "fields:", "css: h3")
     browser.click("curl")
     browser.see("curl -X POST", '"max_pages": 500', '"css": "h3"')
+
+
+def test_a_job_is_not_started_without_what_cannot_be_read_of_its_form(browser: Browser, stage: Stage) -> None:
+    known = set(stage.world.jobs.values)
+    browser.open("#/new")
+    browser.write("Seeds", "https://books.example/")
+    browser.click("Anything else")
+    for text, words in [('{"scope": {"max_pages": 10}', "It is not JSON"), ("[1]", "Give a JSON object")]:
+        browser.write("More of the specification", text)
+        browser.click("Start the job")
+        browser.see("Not started yet", words)
+
+    assert set(stage.world.jobs.values) == known
+    assert browser.run("return document.activeElement.tagName") == "TEXTAREA"
+
+
+def test_the_api_document_is_made_by_the_console_from_the_gateway_alone(browser: Browser) -> None:
+    browser.complaints()
+    browser.open("docs")
+    browser.see("Every route of this gateway", "/v1/dead-letters/replay")
+    browser.run(
+        "document.querySelectorAll('summary').forEach((each) => each.textContent.includes('/preview') && each.click())"
+    )
+    browser.see("PreviewRequest", "curl -X POST", "/v1/preview", "429")
+    loaded = browser.run("return performance.getEntriesByType('resource').map((each) => new URL(each.name).origin)")
+
+    assert set(loaded) == {browser.address}
+    assert browser.complaints() == []
 
 
 def test_the_key_is_asked_for_once_and_travels_in_a_header_only(browser: Browser) -> None:

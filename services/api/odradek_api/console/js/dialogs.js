@@ -11,8 +11,12 @@ export function notice(text, { bad = false } = {}) {
   setTimeout(() => shown.remove(), NOTICE_MS);
 }
 
-/** Runs what a button does: busy meanwhile, and a refusal is said instead of lost. */
+/**
+ * Runs what a button does: busy meanwhile, and a refusal is said instead of lost. A disabled button loses the focus: it
+ * gets it back, or what stands in its place then.
+ */
 export async function doing(button, work) {
+  const [focused, place] = [document.activeElement === button, button.parentElement];
   button.disabled = true;
   button.setAttribute("aria-busy", "true");
   try {
@@ -23,6 +27,8 @@ export async function doing(button, work) {
   } finally {
     button.disabled = false;
     button.removeAttribute("aria-busy");
+    const isLost = document.activeElement === null || document.activeElement === document.body || document.activeElement === button;
+    if (focused && isLost) (button.isConnected ? button : place?.querySelector("button"))?.focus();
   }
 }
 

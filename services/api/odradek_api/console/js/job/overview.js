@@ -36,13 +36,13 @@ export function overview({ root, id, watching, signal }) {
   }, signal);
 }
 
-/** As long as the job moves, and a last time when it does no more. */
+/** As long as the job moves, once more when it does no more, and again when something opened it again. */
 function repeated(ms, signal, over, look) {
   let last = false;
   every(ms, signal, async () => {
-    if (last) return;
+    const before = last;
     last = over();
-    await look();
+    if (!(before && last)) await look();
   });
 }
 

@@ -20,6 +20,7 @@ export function hostsView({ root, query, signal }) {
       search.typing = setTimeout(() => location.replace(link(["hosts"], { q: search.value.trim() })), 250);
     },
   });
+  signal.addEventListener("abort", () => clearTimeout(search.typing));
   const list = new PagedList({
     what: "hosts",
     signal,

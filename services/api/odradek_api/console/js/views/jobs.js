@@ -42,7 +42,10 @@ class Jobs {
     this.table = framed("Jobs", el("thead", {}, el("tr", {}, columns)), this.body);
     this.table.classList.add("jobs");
     this.pager = el("nav", { class: "pager", "aria-label": "Pages of jobs" });
-    signal.addEventListener("abort", () => this.#asked.abort());
+    signal.addEventListener("abort", () => {
+      clearTimeout(this.typing);
+      this.#asked.abort();
+    });
     this.ask(query);
   }
 

@@ -26,14 +26,14 @@ export function urlView({ root, query, signal }) {
   }
   root.append(explained, el("h2", { class: "after" }, "What happened to it"), events, el("h2", { class: "after" }, "Another URL of this job"), explainForm(job));
   const read = () => {
-    shownIn(explained, "what the frontier knows", async () => explanation(await get("/v1/explain", { query: { job, url }, signal }), job), signal)
-      .then(() => shownIn(events, "the log", () => history(job, url, signal), signal));
+    const asked = get("/v1/explain", { query: { job, url }, signal });
+    shownIn(explained, "what the frontier knows", async () => explanation(await asked, job), signal);
+    shownIn(events, "the log", async () => history(job, (await asked).fingerprint, signal), signal);
   };
   read();
 }
 
-async function history(job, url, signal) {
-  const { fingerprint } = await get("/v1/explain", { query: { job, url }, signal });
+async function history(job, fingerprint, signal) {
   if (fingerprint === null) return empty("No events", "It is no URL that can be crawled.");
   const { data } = await get("/v1/logs", { query: { job, fingerprint, limit: 100 }, signal });
   return data.length === 0
