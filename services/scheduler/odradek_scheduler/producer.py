@@ -113,16 +113,14 @@ class AcknowledgedProducer(faust_producer.Producer):
         *,
         changelog: bool = False,
     ) -> None:
-        """Hand one message to librdkafka; `topic` is the full name."""
+        """Hand one message to librdkafka; `topic` is the full name. What it refuses at once fails the next flush."""
         epoch = self._epoch
-        self._kafka.produce(
-            topic,
-            value=value,
-            key=key,
-            partition=partition,
-            headers=headers,
-            on_delivery=epoch.changelog_delivered if changelog else epoch.delivered,
-        )
+        told = epoch.changelog_delivered if changelog else epoch.delivered
+        try:
+            self._kafka.produce(topic, value=value, key=key, partition=partition, headers=headers, on_delivery=told)
+        except confluent_kafka.KafkaException as error:
+            self._tally.failure = error.args[0].str()
+            return
         epoch.left += 1
         self._tally.outstanding += 1
         if not self._sent.is_set():

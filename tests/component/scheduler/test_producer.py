@@ -75,6 +75,16 @@ async def test_a_message_that_kafka_refuses_makes_every_flush_fail(made: Made) -
     assert acknowledged == {("changelog", 0): 0}
 
 
+async def test_a_message_that_is_refused_at_once_makes_every_flush_fail_too(made: Made) -> None:
+    producer, _ = made
+    producer.produce("known", 0, b"k", b"v")
+    await producer.flush()
+    producer.produce("known", 99, b"k", b"v")  # its partitions are known by now
+    for _ in range(2):
+        with pytest.raises(InfrastructureAway, match="refused"):
+            await producer.flush()
+
+
 async def test_a_message_without_a_partition_is_refused(made: Made) -> None:
     with pytest.raises(ValueError, match="no partition"):
         made[0].send_all([Send(LOGS, "k", b"v")])
