@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
-from odradek.cli.tools import tool
+from odradek.cli.tools import MOST_HOPS, page_of, tool
 from odradek.contracts import PageMeta
 from odradek.errors import UserError
 from odradek.specification import JobSpecification
@@ -23,7 +23,6 @@ from odradek.specification import JobSpecification
 MEMORY_BYTES: Final = 3 * 1024**3
 KEPT_PAGES: Final = 8
 KEPT_S: Final = 300.0
-MOST_HOPS: Final = 5
 MOST_RECORDS: Final = 100
 MOST_CHARACTERS: Final = 2000
 """Of one value; a preview is looked at."""
@@ -59,7 +58,7 @@ def answer(asked: dict[str, Any], pages: KeptPages, now_s: float) -> dict[str, A
     spec = JobSpecification.from_wire(asked["spec"])
     key = msgspec.json.encode([asked["url"], asked["spec"].get("fetch")], order="deterministic").decode()
     known = pages.get(key, now_s)
-    body, meta = known or _fetch(asked["url"], spec)
+    body, meta = known or page_of(asked["url"], spec)
     if meta.outcome == "fetched":
         pages.keep(key, (body, meta), now_s)
     page = {
@@ -74,17 +73,6 @@ def answer(asked: dict[str, Any], pages: KeptPages, now_s: float) -> dict[str, A
     if meta.outcome != "fetched" or body is None:
         return {"page": page, "inspection": None}
     return {"page": page, "inspection": _short(tool("inspect")(spec, meta, body))}
-
-
-def _fetch(url: str, spec: JobSpecification) -> Fetched:
-    """Follows redirects, each hop guarded like the first."""
-    fetch_page = tool("fetch_page")
-    for _ in range(MOST_HOPS + 1):
-        body, meta = fetch_page(url, spec)
-        if meta.outcome != "redirected" or meta.location is None:
-            break
-        url = meta.location
-    return body, meta
 
 
 def _problem(meta: PageMeta) -> str:

@@ -45,9 +45,7 @@ def fetch(
     The same guards, limits and decoding; redirects to other URLs are told and not followed. Neither robots.txt nor the
     host's crawl delay is looked at: the scheduler does that. Exit code 1 when the fetch failed.
     """
-    settings = Settings.read(os.environ)
-    if allow_private_networks:
-        settings = settings.model_copy(update={"allow_private_networks": True})
+    settings = _settings(allow_private_networks=allow_private_networks)
     configure_logs(settings, SERVICE)
     spec = validated({} if job is None else load_job_file(job), f"The job file {job}")
     result = asyncio.run(_fetched(settings, _plan(spec, settings), url, attempt=int(later_try)))
@@ -69,9 +67,7 @@ def fetch_page(
     Raises:
         UserError: the URL cannot be crawled, or the specification not be carried out here.
     """
-    settings = Settings.read(os.environ)
-    if allow_private_networks:
-        settings = settings.model_copy(update={"allow_private_networks": True})
+    settings = _settings(allow_private_networks=allow_private_networks)
     result = asyncio.run(_fetched(settings, _plan(spec, settings), url, attempt=0))
     return result.body, result.page
 
@@ -101,6 +97,11 @@ def told_of(result: Result) -> dict[str, Any]:
         "digest": page.digest,
         "headers": {name: headers.get(name) for name in headers.names()},
     }
+
+
+def _settings(*, allow_private_networks: bool) -> Settings:
+    settings = Settings.read(os.environ)
+    return settings.model_copy(update={"allow_private_networks": True}) if allow_private_networks else settings
 
 
 async def _fetched(settings: Settings, how: Plan, url: str, *, attempt: int) -> Result:

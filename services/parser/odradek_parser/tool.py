@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from odradek.agents import product_token
-from odradek.cli.tools import tool
+from odradek.cli.tools import page_of
 from odradek.clock import now_ms
 from odradek.contracts import FetchRequest, PageMeta
 from odradek.errors import UserError
@@ -23,7 +23,6 @@ from odradek_parser.core.rules import Extraction, compile_rules
 from odradek_parser.plugins import PluginRefused, load
 from odradek_parser.showing import told
 
-MOST_HOPS = 5
 MAX_FILE_BYTES = 64 * 1024 * 1024
 _SPARE_SEED = "https://page.example/"
 
@@ -60,13 +59,9 @@ def inspect(spec: JobSpecification, meta: PageMeta, body: bytes) -> dict[str, An
 
 def _fetched(url: str, spec: JobSpecification, *, allow_private_networks: bool) -> tuple[bytes, PageMeta]:
     """Fetched by the fetcher, redirects followed."""
-    for _ in range(MOST_HOPS + 1):
-        body, meta = tool("fetch_page")(url, spec, allow_private_networks=allow_private_networks)
-        if meta.outcome != "redirected" or meta.location is None:
-            break
-        url = meta.location
+    body, meta = page_of(url, spec, allow_private_networks=allow_private_networks)
     if meta.outcome != "fetched" or body is None:
-        raise UserError(f"{url} gave no page: {meta.error or meta.reason or meta.outcome}.", exit_code=1)
+        raise UserError(f"{meta.request.url} gave no page: {meta.error or meta.reason or meta.outcome}.", exit_code=1)
     return body, meta
 
 

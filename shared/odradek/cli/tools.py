@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, Final
 
+from odradek.contracts import PageMeta
 from odradek.errors import UserError
+from odradek.specification import JobSpecification
 
 GROUP = "odradek.tools"
+MOST_HOPS: Final = 5
 
 
 def tool(name: str) -> Callable[..., Any]:
@@ -19,3 +22,18 @@ def tool(name: str) -> Callable[..., Any]:
         loaded: Callable[..., Any] = found.load()
         return loaded
     raise UserError(f"The command {name} is not installed; install the whole distribution odradek.")
+
+
+def page_of(url: str, spec: JobSpecification, **options: Any) -> tuple[bytes | None, PageMeta]:
+    """A page as `fetch_page` gives it, each redirect a fetch guarded like the first; after MOST_HOPS the last redirect.
+
+    Raises:
+        UserError: the URL cannot be crawled, or the specification not be carried out here.
+    """
+    fetch_page = tool("fetch_page")
+    for _ in range(MOST_HOPS + 1):
+        body, meta = fetch_page(url, spec, **options)
+        if meta.outcome != "redirected" or meta.location is None:
+            break
+        url = meta.location
+    return body, meta
