@@ -23,11 +23,12 @@ from typing import Any, Self
 
 import psutil
 from tests.bench.fleet import JOB, Fleet, Pending
+from tests.embedded import kafka
 
+from odradek.clock import now_ms
 from odradek.engines.engine import free_port
-from odradek.engines.kafka import kafka_engine
 from odradek.kafka.admin import apply_topics
-from odradek.runtime.supervisor import Child, Supervisor, tethered
+from odradek.runtime.supervisor import tethered
 from odradek.settings import Settings
 
 MIB = 2**20
@@ -47,7 +48,7 @@ class Process:
             **more,
         }
         self._log, self._read_from = log, log.stat().st_size if log.exists() else 0
-        self.began_ms = time.time_ns() // 1_000_000
+        self.began_ms = now_ms()
         with log.open("ab") as out:
             command = tethered((sys.executable, "-m", f"odradek_{service}"))
             self._process = subprocess.Popen(command, env=os.environ | environ, stdout=out, stderr=out)
@@ -187,7 +188,7 @@ class Bench:
             }
             second.kill()
         before = len(first.events("taken_over"))
-        killed_ms = time.time_ns() // 1_000_000
+        killed_ms = now_ms()
         until(lambda: len(first.events("taken_over")) > before, 300, "the first does not take over again")
         self.found["second_killed"] = {
             "taken_back_s": round(time.time() - killed_ms / 1000, 1),
@@ -263,20 +264,17 @@ async def main(options: argparse.Namespace) -> dict[str, Any]:
     """One run; the figures."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        engine = kafka_engine(folder / "kafka")
-        supervisor = Supervisor(folder / "logs")
-        await supervisor.start(Child(engine.name, engine.command, engine.ready, engine.env))
-        settings = Settings(
-            kafka_bootstrap=engine.address, partitions=options.partitions, session_timeout=10.0,
-            state_dir=folder / "state",
-        )  # fmt: skip
-        bench = Bench(settings, folder, options)
-        try:
-            await asyncio.to_thread(apply_topics, settings)
-            await asyncio.to_thread(bench.run)
-        finally:
-            await asyncio.to_thread(_keep_logs, folder, options.logs)
-            await supervisor.stop()
+        async with kafka(folder) as address:
+            settings = Settings(
+                kafka_bootstrap=address, partitions=options.partitions, session_timeout=10.0,
+                state_dir=folder / "state",
+            )  # fmt: skip
+            bench = Bench(settings, folder, options)
+            try:
+                await asyncio.to_thread(apply_topics, settings)
+                await asyncio.to_thread(bench.run)
+            finally:
+                await asyncio.to_thread(_keep_logs, folder, options.logs)
         return bench.found
 
 

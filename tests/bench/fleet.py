@@ -1,13 +1,13 @@
 """The rest of the world for a scheduler with a large backlog: links found, and a fleet that answers every request."""
 
 import hashlib
-import time
 from collections.abc import Iterable
 from threading import Condition, Event, Thread
 from typing import Any, Self
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from odradek.clock import now_ms
 from odradek.contracts import (
     Discovered,
     Fetched,
@@ -29,11 +29,6 @@ from odradek.specification import JobSpecification
 from odradek.topics import JOBS, PROGRESS, SCHEDULED
 
 JOB = "backlog-1"
-
-
-def now_ms() -> int:
-    """Time of the machine."""
-    return time.time_ns() // 1_000_000
 
 
 class Pending:

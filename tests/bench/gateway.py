@@ -22,13 +22,12 @@ from typing import Any
 import httpx
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 from tests.bench.backlog import Process, until
+from tests.embedded import kafka
 
 from odradek.contracts import Batch, Discovered, decode
 from odradek.engines.engine import free_port
-from odradek.engines.kafka import kafka_engine
 from odradek.kafka.admin import apply_topics
 from odradek.kafka.client import consumer_config
-from odradek.runtime.supervisor import Child, Supervisor
 from odradek.settings import Settings
 from odradek.topics import FRONTIER
 
@@ -206,16 +205,11 @@ async def main(options: argparse.Namespace) -> dict[str, Any]:
     """One run; the figures."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        engine = kafka_engine(folder / "kafka")
-        supervisor = Supervisor(folder / "logs")
-        await supervisor.start(Child(engine.name, engine.command, engine.ready, engine.env))
-        settings = Settings(kafka_bootstrap=engine.address, session_timeout=10.0, state_dir=folder / "state")
-        bench = Bench(settings, folder, options)
-        try:
+        async with kafka(folder) as address:
+            settings = Settings(kafka_bootstrap=address, session_timeout=10.0, state_dir=folder / "state")
+            bench = Bench(settings, folder, options)
             await asyncio.to_thread(apply_topics, settings)
             await asyncio.to_thread(bench.run)
-        finally:
-            await supervisor.stop()
         return bench.found
 
 

@@ -17,14 +17,14 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.embedded import kafka
 
+from odradek.clock import now_ms
 from odradek.contracts import FetchRequest, JobRecord, encode
-from odradek.engines.kafka import kafka_engine
 from odradek.kafka.admin import apply_topics
 from odradek.kafka.ends import Ends
 from odradek.kafka.producer import StageProducer
 from odradek.kafka.records import Send
-from odradek.runtime.supervisor import Supervisor
 from odradek.settings import Settings
 from odradek.testing.broker import everything_in
 from odradek.testing.site import Catalogue, Site
@@ -38,17 +38,6 @@ CONCURRENCY = 8
 LATENCY_S = 0.2
 WINDOW = 3 * CONCURRENCY + 64
 """Requests that one fetcher has in hand."""
-
-
-@asynccontextmanager
-async def kafka(folder: Path) -> AsyncIterator[str]:
-    engine = kafka_engine(folder / "kafka")
-    supervisor = Supervisor(folder / "logs")
-    await supervisor.start(engine.child())
-    try:
-        yield engine.address
-    finally:
-        await supervisor.stop()
 
 
 @asynccontextmanager
@@ -107,7 +96,7 @@ class Fleet:
 async def scheduled(settings: Settings, urls: Iterable[str]) -> None:
     """Lay requests for these into Kafka."""
     producer = StageProducer(settings)
-    lease_ms = int(time.time() * 1000) + 3_600_000
+    lease_ms = now_ms() + 3_600_000
     await producer.send([Send(JOBS, "job", encode(JobRecord(job="job", spec={})), partition=0)])
     sends = []
     for url in urls:

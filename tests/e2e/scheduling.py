@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from odradek.clock import now_ms
 from odradek.contracts import (
     PAGE_HEADER,
     Discovered,
@@ -38,10 +39,6 @@ from odradek.topics import GROUPS, ITEMS, JOBS, LOGS, PAGES, PROGRESS, SCHEDULED
 from odradek.urls import CrawlUrl, identify, partition_of
 
 JOB = "job-1"
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def until(condition: Callable[[], bool], within_s: float, what: str) -> None:

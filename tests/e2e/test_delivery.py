@@ -8,15 +8,14 @@ import pytest
 import pytest_asyncio
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
+from tests import embedded
 
 from odradek.contracts import LogEvent, decode
-from odradek.engines.kafka import kafka_engine
 from odradek.kafka.admin import apply_topics
 from odradek.kafka.deadletter import MAX_VALUE_BYTES
 from odradek.kafka.producer import StageProducer
 from odradek.kafka.records import Done, Record, Send
 from odradek.kafka.runner import Runner, Window
-from odradek.runtime.supervisor import Child, Supervisor
 from odradek.settings import Settings
 from odradek.testing.broker import committed, everything_in, put
 from odradek.topics import LOGS, PAGES, SCHEDULED
@@ -28,12 +27,8 @@ SERVICE, PARTITIONS, RECORDS = "fetcher", 4, 1200
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def kafka(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
-    folder = tmp_path_factory.mktemp("delivery")
-    engine = kafka_engine(folder / "kafka")
-    supervisor = Supervisor(folder / "logs")
-    await supervisor.start(Child(engine.name, engine.command, engine.ready, engine.env))
-    yield engine.address
-    await supervisor.stop()
+    async with embedded.kafka(tmp_path_factory.mktemp("delivery")) as address:
+        yield address
 
 
 @pytest.fixture

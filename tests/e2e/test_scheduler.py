@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.scheduling import JOB, SchedulerProcess, World, until
+from tests.embedded import kafka
 
 from odradek.contracts import Reached
-from odradek.engines.kafka import kafka_engine
 from odradek.kafka.admin import apply_topics
-from odradek.runtime.supervisor import Child, Supervisor
 from odradek.settings import Settings
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
@@ -21,15 +20,12 @@ ALL = HOSTS * PAGES
 
 @pytest.fixture
 async def settings(tmp_path: Path) -> AsyncIterator[Settings]:
-    engine = kafka_engine(tmp_path / "kafka")
-    supervisor = Supervisor(tmp_path / "logs")
-    await supervisor.start(Child(engine.name, engine.command, engine.ready, engine.env))
-    settings = Settings(
-        kafka_bootstrap=engine.address, partitions=4, session_timeout=6.0, in_flight=64, state_dir=tmp_path / "state"
-    )
-    await asyncio.to_thread(apply_topics, settings)
-    yield settings
-    await supervisor.stop()
+    async with kafka(tmp_path) as address:
+        settings = Settings(
+            kafka_bootstrap=address, partitions=4, session_timeout=6.0, in_flight=64, state_dir=tmp_path / "state"
+        )
+        await asyncio.to_thread(apply_topics, settings)
+        yield settings
 
 
 def ledger(world: World) -> dict[str, int]:

@@ -1,10 +1,10 @@
 """A fetcher without Kafka: requests go in, results come out."""
 
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from odradek.clock import now_ms
 from odradek.resolve import Guard, LookUp, SystemLookUp, nothing_refused
 from odradek.specification import JobSpecification
 from odradek.testing.records import a_request
@@ -41,9 +41,7 @@ async def a_fetching(
     """A fetcher for as long as the block lasts; every address may be connected to, unless `refuses` says no."""
     guard = Guard(look_up or SystemLookUp(threads=1), refuses=refuses, ttl_s=ttl_s)
     transports = Transports(guard, Contexts(authority), limits)
-    fetching = Fetching(
-        HttpFetch(transports, guard, limits), limits=limits, delays_s=(5.0,), clock_ms=lambda: int(time.time() * 1000)
-    )
+    fetching = Fetching(HttpFetch(transports, guard, limits), limits=limits, delays_s=(5.0,), clock_ms=now_ms)
 
     async def fetch(url: str, spec: dict[str, object] | None = None, **changes: object) -> Result:
         found = identify(url)

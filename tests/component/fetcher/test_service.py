@@ -1,12 +1,12 @@
 """The whole service against a broker and a site in this process: requests in, pages and facts out."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Iterator
 
 import msgspec
 import pytest
 
+from odradek.clock import now_ms
 from odradek.contracts import (
     PAGE_HEADER,
     Batch,
@@ -43,10 +43,6 @@ def settings() -> Iterator[Settings]:
 async def site() -> AsyncIterator[Site]:
     async with Site(Catalogue(pages=50, hosts=1, port=0)) as site:
         yield site
-
-
-def now_ms() -> int:
-    return int(time.time() * 1000)
 
 
 def request_for(url: str, **changes: object) -> FetchRequest:

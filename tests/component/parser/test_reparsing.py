@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from tests.component.parser.test_service import a_job, a_page
 
+from odradek.clock import now_ms
 from odradek.contracts import Item, JobRecord, Reparse, decode, encode
 from odradek.kafka.ends import Ends
 from odradek.kafka.records import Send
@@ -32,9 +33,7 @@ def asked(number: int, css: str) -> Send:
     record = decode(JobRecord, a_job().value or b"")
     rule = {"type": "book", "each": "li", "key": ["name"], "fields": {"name": {"css": "b"}, "more": {"css": css}}}
     each = PAGE_COUNT // PARTITIONS
-    reparse = Reparse(
-        number=number, starts=(0,) * PARTITIONS, ends=(each,) * PARTITIONS, asked_at_ms=time.time_ns() // 1_000_000
-    )
+    reparse = Reparse(number=number, starts=(0,) * PARTITIONS, ends=(each,) * PARTITIONS, asked_at_ms=now_ms())
     changed = msgspec.structs.replace(
         record, version=record.version + number, spec={**record.spec, "extract": [rule]}, reparse=reparse
     )
