@@ -36,7 +36,8 @@ from odradek.stores import (
     connect_search,
     refresh_path,
 )
-from odradek_api.core.queries import after_cursor, cursor_of, events_query
+from odradek_api.core.cursors import cursor_of
+from odradek_api.core.queries import after_cursor, events_query
 from odradek_api.reading import Reader
 from odradek_indexer.core.bulk import bulk_lines
 from odradek_indexer.core.cap import EventCap
@@ -106,7 +107,7 @@ class Asked:
         while True:
             page = self._reader.events(events_query(NOW_MS, **filters), size, after_cursor(cursor))
             yield [event["event"]["id"] for event in page["data"]]
-            cursor = cursor_of(page["after"])
+            cursor = page["after"] and cursor_of(page["after"])
             if cursor is None:
                 return
 

@@ -1,7 +1,5 @@
 """Reads the topic `changes` for one job, piece by piece; the cursor is a place in every partition."""
 
-import base64
-import binascii
 import time
 from typing import Any
 
@@ -13,7 +11,7 @@ from odradek.errors import InfrastructureAway
 from odradek.kafka.client import consumer_config
 from odradek.settings import Settings
 from odradek.topics import CHANGES
-from odradek_api.core.problems import Problem
+from odradek_api.core.cursors import cursor_of, place_in
 
 PATIENCE_S = 2.0
 TIMEOUT_S = 5.0
@@ -93,15 +91,10 @@ def _shown(value: bytes) -> Found:
 
 
 def _cursor(places: dict[int, int]) -> str:
-    ordered = [places[part] for part in sorted(places)]
-    return base64.urlsafe_b64encode(msgspec.json.encode(ordered)).decode().rstrip("=")
+    return cursor_of([places[part] for part in sorted(places)])
 
 
 def _places(cursor: str, count: int) -> list[int]:
-    try:
-        found = msgspec.json.decode(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)), type=list[int])
-    except (ValueError, binascii.Error, msgspec.DecodeError):
-        found = []
-    if len(found) != count or any(not 0 <= place < 1 << 62 for place in found):
-        raise Problem(400, "No such cursor", f"The cursor {cursor!r} is not from this list; start again without it.")
-    return found
+    return place_in(
+        cursor, lambda place: len(place) == count and all(type(each) is int and 0 <= each < 1 << 62 for each in place)
+    )

@@ -7,7 +7,7 @@ between, by a kill or by Kafka being away, is finished by `heal`.
 
 import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -23,7 +23,7 @@ from odradek.topics import FRONTIER
 from odradek.urls import CrawlUrl, fingerprint_ranges, identify, partition_of
 from odradek_api.core.checks import wrong_in
 from odradek_api.core.patching import lifts_limit
-from odradek_api.core.problems import Problem, key_used_twice, wrong_fields
+from odradek_api.core.problems import Problem, key_used_twice, no_such_cursor, wrong_fields
 from odradek_api.core.seeds import SeedJudge, Verdicts, of_specification
 from odradek_api.core.standing import Standing, reports_of, state_of
 from odradek_api.ports import Log, Newest
@@ -216,28 +216,25 @@ class Gateway:
         await self._log.send((), facts)
 
     async def _ask_retries(self, record: JobRecord, reason: str | None) -> None:
-        """In ranges, so that no partition is held up for long: the log may bring other things between them."""
         asked = RetryAsked(job=record.job, epoch=record.epoch, reason=reason, run=record.run, at_ms=now_ms())
-        accepted = {report.partition: report.counters.accepted for report in self.standing(record.job).reports}
-        await self._log.send(
-            [
-                batch_for(partition, [msgspec.structs.replace(asked, first=first, end=end)])
-                for partition in range(self._log.partitions(FRONTIER))
-                for first, end in fingerprint_ranges(accepted.get(partition, 0), RETRIED_TOGETHER)
-            ]
-        )
+        await self._tell_in_ranges(range(self._log.partitions(FRONTIER)), asked)
 
     async def _tell_release(self, record: JobRecord, pattern: str) -> None:
-        """To the partition of its host, in ranges as retries are."""
+        """To the partition of its host."""
         key = _key_of(pattern)
         partition = partition_of(key, self._log.partitions(FRONTIER))
         fact = PatternReleased(
             job=record.job, key=key, pattern=pattern, epoch=record.epoch, run=record.run, at_ms=now_ms()
         )
-        accepted = {report.partition: report.counters.accepted for report in self.standing(record.job).reports}
+        await self._tell_in_ranges([partition], fact)
+
+    async def _tell_in_ranges(self, partitions: Iterable[int], fact: RetryAsked | PatternReleased) -> None:
+        """So that no partition is held up for long: the log may bring other things between two ranges of URLs."""
+        accepted = {report.partition: report.counters.accepted for report in self.standing(fact.job).reports}
         await self._log.send(
             [
                 batch_for(partition, [msgspec.structs.replace(fact, first=first, end=end)])
+                for partition in partitions
                 for first, end in fingerprint_ranges(accepted.get(partition, 0), RETRIED_TOGETHER)
             ]
         )
@@ -280,9 +277,7 @@ def cursor_page(records: Sequence[JobRecord], cursor: str | None, limit: int) ->
     if cursor is not None:
         at_ms, _, job = cursor.partition(".")
         if not at_ms.isdecimal() or not at_ms.isascii() or not job:
-            raise Problem(
-                400, "No such cursor", f"The cursor {cursor!r} is not from this list; start again without it."
-            )
+            raise no_such_cursor(cursor)
         last = (-int(at_ms), job)
         left = [each for each in left if (-each.created_at_ms, each.job) > last]
     page = left[:limit]

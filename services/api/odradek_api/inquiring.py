@@ -16,7 +16,7 @@ from odradek.settings import Settings
 from odradek.specification import JobSpecification
 from odradek.topics import FRONTIER
 from odradek.urls import CrawlUrl, identify, partition_of
-from odradek_api.core.problems import Problem, silent
+from odradek_api.core.problems import no_such_cursor, silent
 from odradek_api.core.seeds import EXPLANATIONS
 from odradek_api.core.standing import Standing, with_recounts
 from odradek_api.ports import Answers, Document, Log
@@ -175,5 +175,5 @@ def _place(cursor: str | None, partitions: int) -> tuple[int, str | None]:
         return 0, None
     number, dot, after = cursor.partition(".")
     if not dot or not number.isascii() or not number.isdecimal() or int(number) >= partitions:
-        raise Problem(400, "No such cursor", f"The cursor {cursor!r} is not from this list; start again without it.")
+        raise no_such_cursor(cursor)
     return int(number), after or None

@@ -30,7 +30,7 @@ EXAMPLE_JOB = {
 }
 READ_BY_ROUTES: tuple[type[BaseModel], ...] = (
     JobSpecification, models.Problem, models.HostOverride, models.ReplayRequest, models.PollAsked,
-    models.PreviewRequest,
+    models.PreviewRequest, models.ReleaseRequest,
     CrawlAsked, ActionAsked, StatsAsked, DomainAsked,
 )  # fmt: skip
 _ALWAYS = (401, 403, 429)
@@ -40,9 +40,9 @@ Errors are problem documents (RFC 9457) whose `detail` says what to do. Lists ar
 """
 
 
-def _content(schema: dict[str, Any], example: Any = None, *kinds: str) -> dict[str, Any]:
+def _content(schema: dict[str, Any], example: Any = None, *kinds: str, required: bool = True) -> dict[str, Any]:
     medium = {"schema": schema} | ({} if example is None else {"example": example})
-    return {"requestBody": {"required": True, "content": dict.fromkeys(kinds or ("application/json",), medium)}}
+    return {"requestBody": {"required": required, "content": dict.fromkeys(kinds or ("application/json",), medium)}}
 
 
 def body_of(model: str, example: Any = None) -> dict[str, Any]:
@@ -59,6 +59,15 @@ def one_of(*names: str, example: Any) -> dict[str, Any]:
 JOB_BODY = body_of("JobSpecification", EXAMPLE_JOB)
 PATCH_BODY = _content(
     {"type": "object"}, {"scope": {"max_pages": 5000}}, "application/json", "application/merge-patch+json"
+)
+RULES_BODY = _content(
+    {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {"extract": {"type": ["array", "null"], "items": {"type": "object"}}},
+    },
+    {"extract": [{"type": "book", "each": "article", "fields": {"title": {"css": "h3"}}}]},
+    required=False,
 )
 _TEXT = {"type": "string"}
 SEEDS_BODY: dict[str, Any] = {

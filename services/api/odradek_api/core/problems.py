@@ -25,6 +25,11 @@ def no_such_job(job: str) -> Problem:
     return Problem(404, "No such job", f"There is no job {job!r}; GET /v1/jobs lists those that exist.")
 
 
+def no_such_cursor(cursor: str) -> Problem:
+    """400 for a cursor that no page of this list has given."""
+    return Problem(400, "No such cursor", f"The cursor {cursor!r} is not from this list; start again without it.")
+
+
 def finished_for_good(job: str, state: str) -> Problem:
     """409 for a job that cannot be reopened."""
     return Problem(409, "Job is over", f"Job {job!r} is {state}; submit a new job instead.")

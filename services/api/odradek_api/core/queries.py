@@ -1,13 +1,10 @@
 """Questions about crawl events as Elasticsearch queries."""
 
-import base64
-import binascii
 import re
 from datetime import UTC, datetime
 from typing import Any
 
-import msgspec
-
+from odradek_api.core.cursors import place_in
 from odradek_api.core.problems import Problem
 
 FIELDS = {
@@ -135,25 +132,14 @@ def _slowest(buckets: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(timed, key=lambda each: (-each["mean_ms"], each["value"]))[:FACET_VALUES]
 
 
-def cursor_of(after: list[Any] | None) -> str | None:
-    """The place behind a page of events, as text."""
-    if after is None:
-        return None
-    return base64.urlsafe_b64encode(msgspec.json.encode(after)).decode().rstrip("=")
-
-
 def after_cursor(cursor: str | None) -> list[Any] | None:
-    """The place in a cursor.
+    """The place behind a page of events.
 
     Raises:
         Problem: 400 for a cursor that is none.
     """
-    if cursor is None:
-        return None
-    try:
-        place = msgspec.json.decode(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-    except (ValueError, binascii.Error, msgspec.DecodeError):
-        place = None
-    if not isinstance(place, list) or len(place) != len(NEWEST_FIRST) or any(isinstance(p, list | dict) for p in place):
-        raise Problem(400, "No such cursor", f"The cursor {cursor!r} is not from this list; start again without it.")
-    return place
+    return None if cursor is None else place_in(cursor, _is_of_an_event)
+
+
+def _is_of_an_event(place: list[Any]) -> bool:
+    return len(place) == len(NEWEST_FIRST) and not any(isinstance(each, list | dict) for each in place)

@@ -2,7 +2,16 @@
 
 from odradek_api.models.activity import JobHost, JobHosts, Latency, LatencyWindow, Trend
 from odradek_api.models.compat import Fed, FeedError, FeedState, PollAsked
-from odradek_api.models.frontier import Explanation, Host, HostChanged, HostOverride, Hosts
+from odradek_api.models.frontier import (
+    Explanation,
+    Host,
+    HostChanged,
+    HostOverride,
+    Hosts,
+    Quarantine,
+    ReleaseRequest,
+    TrapPattern,
+)
 from odradek_api.models.jobs import (
     Attempt,
     Audit,
@@ -69,11 +78,14 @@ __all__ = [
     "PreviewedPage",
     "Problem",
     "Purged",
+    "Quarantine",
     "Refused",
     "RejectedSeed",
+    "ReleaseRequest",
     "ReplayRequest",
     "Replayed",
     "SeedVerdicts",
     "Shape",
+    "TrapPattern",
     "Trend",
 ]

@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from odradek.shapes import MAX_SHAPE
 from odradek.units import Duration
 from odradek_api.models.shape import Shape
 
@@ -75,3 +76,42 @@ class HostChanged(Shape):
     """The override is on its way to the owner of the host."""
 
     key: str
+
+
+class TrapPattern(Shape):
+    """A pattern of URLs of one job."""
+
+    key: str
+    """Politeness key of its host."""
+    pattern: str
+    """Host, path with numbers and identifiers replaced, names of query parameters; or a URL that stands for itself."""
+    pages: int
+    """Read so far."""
+    new_share: float | None
+    """Of its last pages, the share that showed something new; null: none was read."""
+    trapped: int
+    """URLs skipped as traps."""
+    released: bool
+    """A person lets it go on."""
+    quarantined: str | None
+    """Why its URLs are held back now, in one sentence; null: they are not."""
+
+
+class Quarantine(Shape):
+    """Patterns in quarantine, released ones, and those with URLs skipped as traps."""
+
+    data: list[TrapPattern]
+    next_cursor: str | None = None
+    """Always null: there is one page, the longest ones first."""
+    silent: list[int]
+    """Partitions that did not answer within 2 s; what they know is missing."""
+    more: bool
+    """There are more than were asked for."""
+
+
+class ReleaseRequest(BaseModel):
+    """Which pattern is to go on."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    pattern: str = Field(min_length=1, max_length=MAX_SHAPE)

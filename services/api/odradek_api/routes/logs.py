@@ -8,7 +8,8 @@ from fastapi import APIRouter, Depends, Query, Request
 
 from odradek.clock import now_ms
 from odradek_api import models
-from odradek_api.core.queries import after_cursor, cursor_of, events_query
+from odradek_api.core.cursors import cursor_of
+from odradek_api.core.queries import after_cursor, events_query
 from odradek_api.openapi import errors
 from odradek_api.parts import parts
 from odradek_api.routes.jobs import Cursor
@@ -46,7 +47,7 @@ async def logs(
 ) -> dict[str, Any]:
     """Search crawl events, newest first."""
     found = await asyncio.to_thread(parts(request).results.events, filters.query(), limit, after_cursor(cursor))
-    return {"data": found["data"], "total": found["total"], "next_cursor": cursor_of(found["after"])}
+    return {"data": found["data"], "total": found["total"], "next_cursor": found["after"] and cursor_of(found["after"])}
 
 
 @router.get("/facets", response_model=models.Facets, responses=errors(400, 422, 503))

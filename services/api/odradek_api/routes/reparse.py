@@ -7,37 +7,19 @@ from fastapi import APIRouter, Request
 from odradek_api.bodies import json_body, specification
 from odradek_api.core.patching import changed_specification
 from odradek_api.core.problems import Problem
-from odradek_api.openapi import errors
+from odradek_api.openapi import RULES_BODY, errors
 from odradek_api.parts import parts
 from odradek_api.reparsing import ReparseStanding
 from odradek_api.routes.jobs import JobId
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
-_RULES_BODY: dict[str, Any] = {
-    "requestBody": {
-        "required": False,
-        "content": {
-            "application/json": {
-                "schema": {
-                    "type": "object",
-                    "additionalProperties": False,
-                    "properties": {"extract": {"type": ["array", "null"], "items": {"type": "object"}}},
-                },
-                "example": {
-                    "extract": [{"type": "book", "each": "article", "fields": {"title": {"css": "h3"}}}],
-                },
-            }
-        },
-    }
-}
-
 
 @router.post(
     "/{job}/reparse",
     status_code=202,
     response_model=ReparseStanding,
-    openapi_extra=_RULES_BODY,
+    openapi_extra=RULES_BODY,
     responses=errors(400, 404, 413, 415, 422, 503),
 )
 async def reparse(request: Request, job: JobId) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from odradek.errors import UserError
 from odradek.exporting import TABLES
 from odradek.stores import ItemFilter
 from odradek_api import models
-from odradek_api.core.problems import Problem
+from odradek_api.core.problems import Problem, no_such_cursor
 from odradek_api.core.queries import instant_ms
 from odradek_api.openapi import errors
 from odradek_api.parts import parts
@@ -57,7 +57,7 @@ async def items(
     given = parts(request)
     given.gateway.records.get(job)
     if cursor is not None and not cursor.startswith(f"{job}:"):
-        raise Problem(400, "No such cursor", f"The cursor {cursor!r} is not from this list; start again without it.")
+        raise no_such_cursor(cursor)
     found = await asyncio.to_thread(given.results.items_after, job, cursor, limit, wanted.filter())
     return {"data": found, "next_cursor": found[-1]["_id"] if len(found) == limit else None}
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from odradek_scheduler.core.cache import Cache
+from odradek_scheduler.core.keys import split_run_id
 from odradek_scheduler.core.queues import Queue
 from odradek_scheduler.core.sitemaps import is_sitemap_run
 from odradek_scheduler.core.terms import Terms
@@ -66,7 +67,7 @@ class Allowance:
         """Queues that may ask again because permits may be there."""
         if run not in self._starved:
             return []
-        if self.left(run) <= 0 and self._terms(run.rpartition("\0")[0]).max_pages is not None:
+        if self.left(run) <= 0 and self._terms(split_run_id(run)[0]).max_pages is not None:
             return []
         queues = list(self._starved.pop(run))
         for queue in queues:
