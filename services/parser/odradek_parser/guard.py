@@ -7,13 +7,16 @@ import mmap
 import os
 import resource
 import signal
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import structlog
 
 from odradek.errors import UserError
 from odradek.kafka.records import Record
+
+T = TypeVar("T")
 
 log = structlog.get_logger()
 
@@ -39,6 +42,18 @@ class Guard(Protocol):
 
     def rest(self) -> None:
         """No page is being read."""
+
+
+def guarded(guard: Guard, record: Record, url: str, read: Callable[[], T]) -> T | str:
+    """What reading a page gives; in words why it is poison: it ended the process before, or something raised."""
+    if guard.condemned(record):
+        return "the parser died of this page more than once"
+    guard.begin(record)
+    try:
+        return read()
+    except Exception as error:
+        log.exception("poison_page", topic=record.topic, partition=record.partition, offset=record.offset, url=url)
+        return f"{type(error).__name__}: {error}"
 
 
 class NoGuard:

@@ -4,7 +4,6 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
-import structlog
 
 from odradek.clock import now_ms
 from odradek.contracts import PAGE_HEADER, FetchRequest, JobRecord, PageMeta, decode, encode
@@ -14,11 +13,9 @@ from odradek_parser import metrics
 from odradek_parser.core.facts import discovered, parse_event, parsed, poisoned, sitemap_found
 from odradek_parser.core.forwarded import Forwarded, Known
 from odradek_parser.core.parsing import Reader, Reading
-from odradek_parser.guard import Guard, NoGuard
+from odradek_parser.guard import Guard, NoGuard, guarded
 from odradek_parser.jobs import Readers, Unreadable
 from odradek_parser.outgoing import record_sends
-
-log = structlog.get_logger()
 
 JobOf = Callable[[FetchRequest], Awaitable[JobRecord | None]]
 
@@ -75,17 +72,16 @@ class Handler:
             known = crawls[crawl] = self._forwarded.of(*crawl)
         if request.kind == "page":
             known.on_their_way.add(request.fp)
-        if self._guard.condemned(record):
-            return self._poison(record, meta, "the parser died of this page more than once")
-        self._guard.begin(record)
         began_ns = time.perf_counter_ns()
-        try:
+
+        def read() -> tuple[Reading, Done]:
             reading = reader.read(meta, record.value, known)
-            done = self._done(record, meta, job, reading, known, began_ns)
-        except Exception as error:
-            log.exception("poison_page", topic=record.topic, partition=record.partition, offset=record.offset,
-                          url=request.url)  # fmt: skip
-            return self._poison(record, meta, f"{type(error).__name__}: {error}")
+            return reading, self._done(record, meta, job, reading, known, began_ns)
+
+        found = guarded(self._guard, record, request.url, read)
+        if isinstance(found, str):
+            return self._poison(record, meta, found)
+        reading, done = found
         known.on_their_way.update(target.url.fp for target in reading.targets)
         return done
 

@@ -24,7 +24,7 @@ from odradek.topics import PAGES, TOPICS
 from odradek_parser import metrics
 from odradek_parser import settings as own
 from odradek_parser.core.parsing import Reader
-from odradek_parser.guard import Guard, NoGuard
+from odradek_parser.guard import Guard, NoGuard, guarded
 from odradek_parser.jobs import Readers, Unreadable
 from odradek_parser.outgoing import record_sends
 
@@ -65,15 +65,8 @@ class Rereading:
         reader = self._readers.reader(self._record)
         if isinstance(reader, Unreadable):
             return Poison(record, "poison", reader.error)
-        if self._guard.condemned(record):
-            return Poison(record, "poison", "the parser died of this page more than once")
-        self._guard.begin(record)
-        try:
-            return self._read(record, meta, reader)
-        except Exception as error:
-            log.exception("poison_page", topic=record.topic, partition=record.partition, offset=record.offset,
-                          url=meta.request.url)  # fmt: skip
-            return Poison(record, "poison", f"{type(error).__name__}: {error}")
+        found = guarded(self._guard, record, meta.request.url, lambda: self._read(record, meta, reader))
+        return Poison(record, "poison", found) if isinstance(found, str) else found
 
     def _meant(self, record: Record) -> PageMeta | None:
         """The page's metadata, if it is a kept page of this job that lay there when this was asked for."""
