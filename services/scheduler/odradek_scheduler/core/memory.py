@@ -208,9 +208,9 @@ class Memory:
         self.off_page(flight, due_ms)
         self.touched[queue.host] = None
 
-    def come_down(self, flight: Flight) -> None:
-        """As `land`, for a URL that is due again at once; with a permit it is held, so that no lease has to pass."""
-        self.land(flight, 0)
+    def come_down(self, flight: Flight, due_ms: int = 0) -> None:
+        """As `land`, for a URL that is due again; with a permit it is held, so that no lease has to pass."""
+        self.land(flight, due_ms)
         if not flight.queue.dead and self.allowance.holds(flight.queue, flight.fp):
             self.adopt(flight.queue.run, flight.fp)
 
@@ -269,9 +269,7 @@ class Memory:
         """Leases that have passed: the URL is due again, with the same try."""
         while (what := self._leases.lapsed(now_ms)) is not None:
             if isinstance(what, Flight):
-                self.land(what, now_ms)
-                if not what.queue.dead and self.allowance.holds(what.queue, what.fp):
-                    self.adopt(what.queue.run, what.fp)
+                self.come_down(what, now_ms)
             else:
                 del what[0].asked[what[1]]
                 self.free(what[0])
