@@ -62,9 +62,38 @@ def test_memory_of_all_that_runs_on_is_limited_and_fits_eight_gibibytes() -> Non
     assert sum(limits) <= MOST_MEMORY_BYTES
 
 
-@pytest.mark.parametrize("name", [*SERVICES, "topics", "key"])
+def test_every_service_that_ends_is_waited_for() -> None:
+    """Of others `docker compose up --wait` says that they failed."""
+    found = services(*STACK)
+    ending = {name for name, each in found.items() if each.get("restart") != "unless-stopped"}
+    awaited = {
+        name
+        for each in found.values()
+        for name, how in (each.get("depends_on") or {}).items()
+        if how["condition"] == "service_completed_successfully"
+    }
+    assert ending == awaited == {"topics", "key", "kibana-objects"}
+
+
+def test_every_container_has_a_health_check_or_ends() -> None:
+    unchecked = {name for name, each in services(*STACK).items() if "healthcheck" not in each}
+    assert unchecked == set(SERVICES)  # theirs is in the image
+    assert "HEALTHCHECK" in (COMPOSE / "Dockerfile").read_text()
+
+
+def test_every_folder_that_is_a_volume_is_made_in_the_image() -> None:
+    """A volume takes its owner from the image; else it is root's, and the services cannot write."""
+    made = set(re.search(r"install -d .*", (COMPOSE / "Dockerfile").read_text()).group().split())  # type: ignore[union-attr]  # a failure shows it
+    mounted = {
+        volume.split(":")[1] for name in SERVICES for volume in services("services.yaml")[name].get("volumes", ())
+    }
+    assert mounted
+    assert mounted - made == set()
+
+
+@pytest.mark.parametrize("name", [*SERVICES, "topics", "key", "kibana-objects"])
 def test_a_container_of_ours_can_write_nothing_and_gain_nothing(name: str) -> None:
-    found = services("services.yaml")[name]
+    found = services(*STACK)[name]
     assert (found["read_only"], found["cap_drop"], found["security_opt"]) == (True, ["ALL"], ["no-new-privileges:true"])
 
 
