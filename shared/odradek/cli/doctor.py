@@ -21,6 +21,7 @@ from odradek.kafka.members import Members
 from odradek.keys import key_to_send, known_keys
 from odradek.settings import Settings
 from odradek.stores import SearchRefused, connect_search
+from odradek.stores.documents import DATABASE
 
 TIMEOUT_S = 3.0
 LITTLE_BYTES = 2**30
@@ -163,7 +164,7 @@ def _mongodb(settings: Settings) -> Finding:
         patience_ms = int(TIMEOUT_S * 1000)
         url = settings.mongodb_url.get_secret_value()
         with pymongo.MongoClient[dict[str, object]](url, serverSelectionTimeoutMS=patience_ms) as client:
-            client.admin.command("ping")
+            client.get_default_database(DATABASE).list_collection_names()  # a ping is answered without a user, too
         return "answers"
 
     return _store("mongodb", ping, "ODRADEK_MONGODB_URL")

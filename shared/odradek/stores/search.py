@@ -63,7 +63,8 @@ class SearchEngine:
         except UnsupportedProductError as error:
             raise InfrastructureAway(f"what answers is not Elasticsearch: {error}") from error
         except TransportError as error:
-            raise InfrastructureAway(f"Elasticsearch does not answer: {str(error)[:500]}") from error
+            said = str(error) if error.errors else str(error.message)  # the first says no more than "TLS error" then
+            raise InfrastructureAway(f"Elasticsearch does not answer: {said[:500]}") from error
 
     def close(self) -> None:
         """Let the connections go."""

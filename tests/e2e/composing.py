@@ -1,0 +1,153 @@
+"""The stack by `docker compose`, under a project name and ports of its own, with a site to crawl inside its network."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES, CARDS, LINKS = int(os.environ.get("ODRADEK_COMPOSE_PAGES", "1000")), 5, 20
+PORTS = {"ODRADEK_PORT": "18000", "KIBANA_PORT": "15601", "GRAFANA_PORT": "13000", "PROMETHEUS_PORT": "19090"}
+UP_S, CRAWL_S = 900, 600
+
+WANTED = [
+    pytest.mark.skipif(
+        os.environ.get("ODRADEK_COMPOSE") != "1" or shutil.which("docker") is None,
+        reason="set ODRADEK_COMPOSE=1, with docker compose, to run the whole stack in containers",
+    ),
+    pytest.mark.timeout(3600),
+]
+
+
+def page(number: int) -> str:
+    """A page of the site: cards, and links that reach every page."""
+    links = "".join(f'<a href="{(number * LINKS + step) % PAGES}.html">{step}</a>' for step in range(LINKS + 1))
+    cards = "".join(
+        f'<article class="product" data-sku="{number}-{card}"><p class="price">{card}.50</p></article>'
+        for card in range(CARDS)
+    )
+    return f"<!doctype html><title>Page {number}</title>{links}{cards}"
+
+
+JOB = {
+    "seeds": ["http://site:8080/0.html"],
+    "politeness": {"delay": "0s", "concurrency_per_host": 32},
+    "extract": [{
+        "type": "product", "each": "article.product", "key": ["sku"],
+        "fields": {
+            "sku": {"css": "&", "attr": "data-sku", "required": True},
+            "price": {"css": ".price", "type": "decimal", "required": True},
+        },
+    }],
+}  # fmt: skip
+
+
+class Stack:
+    """The stack with these overlays; `variables` are what a person would write into `.env`."""
+
+    def __init__(self, folder: Path, *overlays: str, variables: dict[str, str] | None = None) -> None:
+        site = folder / "site"
+        site.mkdir()
+        for number in range(PAGES):
+            (site / f"{number}.html").write_text(page(number))
+        files = ("compose.yaml", *overlays, "tests/e2e/compose-site.yaml")
+        self._compose = ("docker", "compose", "-p", "odradek-test", *(f"-f{ROOT / file}" for file in files))
+        given = {"ODRADEK_TEST_SITE": str(site), "ODRADEK_ALLOW_PRIVATE_NETWORKS": "1"}
+        self._environ = os.environ | PORTS | given | (variables or {})
+        self.key = ""
+
+    def compose(self, *arguments: str, quiet: bool = False) -> str:
+        """One command; what it printed."""
+        done = subprocess.run(
+            [*self._compose, *arguments], env=self._environ, cwd=ROOT, text=True, capture_output=True, check=False
+        )
+        if done.returncode and not quiet:
+            said = "" if arguments[0] == "logs" else self.compose("logs", "--no-color", "--tail", "20", quiet=True)
+            pytest.fail(
+                f"docker compose {' '.join(arguments)}: {said[-9000:]}{done.stdout[-3000:]}{done.stderr[-3000:]}"
+            )
+        return done.stdout
+
+    def up(self, *options: str) -> float:
+        """Bring all up and wait until all is healthy; how long it took."""
+        began = time.monotonic()
+        self.compose("up", "-d", "--wait", "--wait-timeout", str(UP_S), *options)
+        took = time.monotonic() - began
+        self.key = self.compose("exec", "-T", "api", "odradek", "keys", "show").strip()
+        return took
+
+    def kafka(self, tool: str, *arguments: str, broker: str = "kafka") -> str:
+        """One of Kafka's own commands, in a broker's container."""
+        path = f"/opt/kafka/bin/{tool}.sh"
+        return self.compose("exec", "-T", broker, path, "--bootstrap-server", f"{broker}:9092", *arguments)
+
+    def ask(self, path: str, body: dict[str, Any] | None = None) -> Any:
+        """The gateway, as curl would ask it."""
+        return json.loads(self.read(path, body))
+
+    def read(self, path: str, body: dict[str, Any] | None = None) -> bytes:
+        """The bytes of an answer."""
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{PORTS['ODRADEK_PORT']}{path}",
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"X-API-Key": self.key, "Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=300) as answer:
+            said: bytes = answer.read()
+            return said
+
+    def submit(self, **more: Any) -> str:
+        """A job that crawls the site; its id."""
+        job: str = self.ask("/v1/jobs", JOB | more)["job_id"]
+        return job
+
+    def wait(self, job: str, there: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """Until its status is as wanted."""
+        deadline, status = time.monotonic() + CRAWL_S, None
+        while time.monotonic() < deadline:
+            try:
+                status = self.ask(f"/v1/jobs/{job}")
+            except OSError:
+                time.sleep(0.2)  # the gateway may be the service that was killed
+                continue
+            if there(status):
+                return dict(status)
+            time.sleep(0.1)
+        pytest.fail(f"{job} does not come to its end: {status}")
+
+    def crawled(self, job: str, share: float) -> int:
+        """Wait for this share of the pages; how many there were."""
+        return int(self.wait(job, lambda status: status["pages"] >= PAGES * share)["pages"])
+
+    def finished(self, job: str) -> None:
+        """It comes to its end with every page and item once, events, and a ledger that balances."""
+        self.wait(job, lambda status: status["state"] == "complete")
+        audit = self.ask(f"/v1/jobs/{job}/audit")
+        assert (audit["accepted"], audit["fetched"], audit["pending"], audit["failed"]) == (PAGES, PAGES, 0, 0)
+        assert audit["balanced"]
+        assert self.ask(f"/v1/logs?job={job}&action=fetch&limit=1")["data"]
+        ids = [json.loads(line)["_id"] for line in self.read(f"/v1/jobs/{job}/export").splitlines()]
+        assert (len(ids), len(set(ids))) == (PAGES * CARDS, PAGES * CARDS)
+
+
+@contextmanager
+def a_stack(folder: Path, *overlays: str, variables: dict[str, str] | None = None) -> Iterator[Stack]:
+    """Up from nothing, its image built from this checkout; at the end nothing of it is left."""
+    found = Stack(folder, *overlays, variables=variables)
+    found.compose("down", "--volumes", "--remove-orphans", quiet=True)
+    try:
+        began = time.monotonic()
+        found.compose("build", "--quiet")
+        print(f"\nimage built in {time.monotonic() - began:.0f} s", flush=True)  # noqa: T201  (figures)
+        print(f"up from nothing, all healthy in {found.up():.0f} s", flush=True)  # noqa: T201  (figures)
+        yield found
+    finally:
+        found.compose("down", "--volumes", "--remove-orphans", quiet=True)
