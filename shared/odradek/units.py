@@ -9,6 +9,8 @@ from pydantic import BeforeValidator
 
 _DURATION = re.compile(r"\s*(\d{1,15}(?:\.\d{1,15})?)\s*(ms|s|m|min|h|d)?\s*\Z")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0, None: 1.0}
+LONGEST_S = 1_826_250 * 86_400.0
+"""What is added to an instant must lie before the year 10000."""
 _SIZE = re.compile(r"\s*(\d{1,15}(?:\.\d{1,15})?)\s*(B|KB|MB|GB|KiB|MiB|GiB)?\s*\Z")
 _BYTES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, None: 1}
 
@@ -17,11 +19,13 @@ def duration_s(text: Any) -> float:
     """Seconds in a duration such as `1.5s`, `250ms`, `5m`, `24h`, `7d` or `30`.
 
     Raises:
-        ValueError: not a duration, or negative; the message says what one looks like.
+        ValueError: not a duration, negative, or longer than 5,000 years; the message says what one looks like.
     """
     amount, unit = _amount(text, _DURATION)
     if amount is None:
         raise ValueError(f"{text!r} is not a duration; write a number and ms, s, m, h or d, such as 30s")
+    if amount * _SECONDS[unit] > LONGEST_S:
+        raise ValueError(f"{text!r} is longer than 5,000 years")
     return amount * _SECONDS[unit]
 
 
@@ -43,10 +47,8 @@ def expiry(text: Any) -> float | str:
     Raises:
         ValueError: neither.
     """
-    try:
+    if _amount(text, _DURATION)[0] is not None:
         return duration_s(text)
-    except ValueError:
-        pass
     try:
         moment = datetime.fromisoformat(str(text))
     except ValueError:

@@ -82,7 +82,7 @@ def create_app(given: Parts) -> FastAPI:
         redoc_url=None,
     )
     app.state.parts = given
-    app.add_middleware(Door, settings=given.settings)
+    app.add_middleware(Door, settings=given.settings, tickets=given.tickets)
     _problems(app)
     for module in ROUTERS:
         app.include_router(module.router)

@@ -22,6 +22,7 @@ from odradek.specification import JobSpecification
 from odradek.topics import FRONTIER
 from odradek.urls import CrawlUrl, fingerprint_ranges, identify, partition_of
 from odradek_api.core.checks import wrong_in
+from odradek_api.core.cursors import is_number
 from odradek_api.core.patching import lifts_limit
 from odradek_api.core.problems import Problem, key_used_twice, no_such_cursor, wrong_fields
 from odradek_api.core.seeds import SeedJudge, Verdicts, of_specification
@@ -276,7 +277,7 @@ def cursor_page(records: Sequence[JobRecord], cursor: str | None, limit: int) ->
     left = list(records)
     if cursor is not None:
         at_ms, _, job = cursor.partition(".")
-        if not at_ms.isdecimal() or not at_ms.isascii() or not job:
+        if not is_number(at_ms) or not job:
             raise no_such_cursor(cursor)
         last = (-int(at_ms), job)
         left = [each for each in left if (-each.created_at_ms, each.job) > last]

@@ -16,6 +16,7 @@ from odradek.settings import Settings
 from odradek.specification import JobSpecification
 from odradek.topics import FRONTIER
 from odradek.urls import CrawlUrl, identify, partition_of
+from odradek_api.core.cursors import is_number
 from odradek_api.core.problems import no_such_cursor, silent
 from odradek_api.core.seeds import EXPLANATIONS
 from odradek_api.core.standing import Standing, with_recounts
@@ -174,6 +175,6 @@ def _place(cursor: str | None, partitions: int) -> tuple[int, str | None]:
     if cursor is None:
         return 0, None
     number, dot, after = cursor.partition(".")
-    if not dot or not number.isascii() or not number.isdecimal() or int(number) >= partitions:
+    if not dot or not is_number(number) or int(number) >= partitions:
         raise no_such_cursor(cursor)
     return int(number), after or None

@@ -5,6 +5,8 @@ import time
 from collections import OrderedDict
 from typing import Any, Final
 
+from prometheus_client import Gauge
+
 from odradek.clock import now_ms
 from odradek_api.core.limiting import Running, limiting_reason
 from odradek_api.core.rates import Pace
@@ -15,6 +17,10 @@ from odradek_api.gateway import Gateway
 EVERY_S = 1.0
 MOST_TRENDS: Final = 300
 """Jobs whose trend is kept, those that ran last; one takes about 50 KB."""
+RUNNING: Final = Gauge("odradek_jobs_running", "Jobs that run.")
+STILL: Final = Gauge(
+    "odradek_job_still_seconds", "Time since a running job last finished a URL: of the one for which it is longest."
+)
 
 
 class Paces:
@@ -58,10 +64,16 @@ class Paces:
         if len(self._trends) > MOST_TRENDS:
             self._trends.popitem(last=False)
 
+    def still_s(self, now_s: float) -> float:
+        """The longest time for which a running job has finished no URL; 0: none runs."""
+        return max((now_s - pace.moved_at_s for pace in self._paces.values()), default=0.0)
+
     async def keep(self, gateway: Gateway) -> None:
         """Note readings until cancelled."""
         while True:
             for record in gateway.records.all():
                 if record.job in self._paces or gateway.state(record) == "running":
                     self.note(record.job, gateway.standing(record.job), time.monotonic(), now_ms())
+            RUNNING.set(len(self._paces))
+            STILL.set(self.still_s(time.monotonic()))
             await asyncio.sleep(EVERY_S)

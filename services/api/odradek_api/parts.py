@@ -18,6 +18,7 @@ from odradek_api.previewing import Previews
 from odradek_api.purging import Purge
 from odradek_api.reparsing import Reparsing
 from odradek_api.replaying import Replay
+from odradek_api.tickets import Tickets
 
 JOB_LIST_S = 0.9
 """A little less than the time between two looks at it, so that everyone sees the next second's."""
@@ -41,6 +42,7 @@ class Parts:
     ready: Callable[[], str | None]
     """Why answers are not yet true; None: they are."""
     previews: Previews = field(default_factory=Previews)
+    tickets: Tickets = field(default_factory=Tickets)
     job_lists: Fresh[Any, Any] = field(default_factory=lambda: Fresh(JOB_LIST_S))
     """Pages of the list of jobs, shared by those who watch the same one."""
 

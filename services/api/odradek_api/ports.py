@@ -94,6 +94,10 @@ class Results(Protocol):
         """Dead letters as stored, by id."""
         ...
 
+    def letter_reasons(self, match: Document) -> list[Document]:
+        """[{reason, count, replayed}] of those that match, most first."""
+        ...
+
     def mark_replayed(self, ids: Sequence[str], at_ms: int) -> None:
         """Note that these dead letters were sent again."""
         ...

@@ -24,13 +24,13 @@ from odradek.stores import (
     job_range,
     search_path,
 )
+from odradek_api.core.activity import interval_s
 from odradek_api.core.problems import Problem
-from odradek_api.core.queries import events_body, facets_body, facets_of
+from odradek_api.core.queries import NEWEST_FIRST, OLDEST_FIRST, end_body, facets_body, facets_of, events_body, time_of_end
 from odradek_api.ports import Newest
 
 AWAY = "Store is away"
 EXPORT_BATCH = 1000
-FACET_INTERVAL = "1m"
 
 T = TypeVar("T")
 
@@ -69,6 +69,15 @@ class Reader:
         """Dead letters as stored, in the order of their ids."""
         return _asked(lambda: list(self._documents[DEAD_LETTERS].find(match).sort("_id", 1).limit(limit)))
 
+    def letter_reasons(self, match: Document) -> list[Document]:
+        """How many dead letters match, by reason: [{reason, count, replayed}], most first."""
+        sent_again = {"$sum": {"$cond": [{"$ifNull": ["$replayed_at", False]}, 1, 0]}}
+        group = {"_id": "$reason", "count": {"$sum": 1}, "replayed": sent_again}
+        steps: list[Document] = [{"$match": match}, {"$group": group}]
+        found = _asked(lambda: list(self._documents[DEAD_LETTERS].aggregate(steps)))
+        told = [{"reason": each["_id"], "count": each["count"], "replayed": each["replayed"]} for each in found]
+        return sorted(told, key=lambda each: (-each["count"], str(each["reason"])))
+
     def mark_replayed(self, ids: Sequence[str], at_ms: int) -> None:
         """Note that these dead letters were sent again."""
         change = {"$set": {"replayed_at": DatetimeMS(at_ms)}}
@@ -87,8 +96,10 @@ class Reader:
         return found
 
     def facets(self, query: Document) -> Document:
-        """Counts of the crawl events that match, by outcome, status, host, reason, action and minute."""
-        return facets_of(self._searched(facets_body(query, FACET_INTERVAL)))
+        """Counts of the crawl events that match, by outcome, status, host, reason, action and time."""
+        first, last = (time_of_end(self._searched(end_body(query, order))) for order in (OLDEST_FIRST, NEWEST_FIRST))
+        every_s = interval_s(0 if first is None or last is None else last - first)
+        return facets_of(self._searched(facets_body(query, every_s)), every_s)
 
     def close(self) -> None:
         """Let the connections go."""

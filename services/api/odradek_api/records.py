@@ -10,9 +10,12 @@ from odradek.clock import now_ms
 from odradek.contracts import Fact, JobChanged, JobRecord, encode
 from odradek.kafka.packing import batch_for
 from odradek.kafka.records import Send
-from odradek.topics import FRONTIER, JOBS
-from odradek_api.core.problems import no_such_job
+from odradek.topics import FRONTIER, JOBS, MAX_MESSAGE_BYTES
+from odradek_api.core.problems import job_too_large, no_such_job
 from odradek_api.ports import Log, Newest
+
+MAX_RECORD_BYTES = MAX_MESSAGE_BYTES * 3 // 4
+"""Of a job's record: what is noted in it later has room, and a message can hold it."""
 
 
 class Locks:
@@ -76,7 +79,11 @@ class Records:
         yield from (record for job, record in list(self._written.items()) if viewed_too(job) is None)
 
     async def create(self, record: JobRecord) -> None:
-        """Write a new job's record, then tell every partition of it with its specification."""
+        """Write a new job's record, then tell every partition of it with its specification.
+
+        Raises:
+            Problem: 413 for one that no message can hold.
+        """
         async with self._locks.of(record.job):
             await self._write(record)
             await self._tell(record, spec=True)
@@ -87,7 +94,7 @@ class Records:
         """Write the record as `change` makes it; `told`: also to every partition, `spec`: with the specification.
 
         Raises:
-            Problem: 404, and whatever `change` refuses.
+            Problem: 404, 413 for a record that no message can hold, and whatever `change` refuses.
         """
         async with self._locks.of(job):
             old = self.get(job)
@@ -121,7 +128,10 @@ class Records:
         await self._log.send([batch_for(number, facts) for number in range(self._log.partitions(FRONTIER))])
 
     async def _write(self, record: JobRecord) -> None:
-        await self._log.send([Send(JOBS, record.job, encode(record))])
+        value = encode(record)
+        if len(value) > MAX_RECORD_BYTES:
+            raise job_too_large(len(value), MAX_RECORD_BYTES)
+        await self._log.send([Send(JOBS, record.job, value)])
         self._written[record.job] = record
 
     async def _tell(self, record: JobRecord, *, spec: bool) -> None:

@@ -15,6 +15,7 @@ from odradek.settings import Settings
 from odradek_api.answering import document_response
 from odradek_api.core.limits import Rates
 from odradek_api.core.problems import Problem, body_too_large, too_often
+from odradek_api.tickets import Tickets
 from odradek_api.tracing import REQUEST_ID, request_id_of
 
 SEED_TYPES = ("application/json", "text/plain", "application/x-ndjson", "text/csv")
@@ -49,8 +50,8 @@ def refuse_open_door(settings: Settings) -> None:
 class Door:
     """Checks every request before a route sees it, and gives every answer the request's id."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, settings: Settings, tickets: Tickets) -> None:
+        self._app, self._tickets = app, tickets
         self._keys = known_keys(settings)
         self._loopback = is_loopback(settings.api_host)
         self._rates = Rates(settings.api_rate)
@@ -72,7 +73,7 @@ class Door:
             await send(message)
 
         try:
-            owner = self.check(scope["method"], scope["path"], headers)
+            owner = self.check(scope["method"], scope["path"], headers, scope["query_string"].decode("latin-1"))
             receive = self._capped(scope["path"], headers, receive)
         except Problem as problem:
             await document_response(scope["path"], problem)(scope, receive, sending)
@@ -80,8 +81,8 @@ class Door:
         scope.setdefault("state", {})["owner"] = owner
         await self._app(scope, receive, sending)
 
-    def check(self, method: str, path: str, headers: Mapping[str, str]) -> str | None:
-        """The name of the key that asks, or None where no keys exist.
+    def check(self, method: str, path: str, headers: Mapping[str, str], query: str) -> str | None:
+        """The name of the key that asks, or None where no keys exist; a ticket in the query stands for its key.
 
         Raises:
             Problem: 401 without a valid key, 403 for another Host or Origin, 415 for another body type, 429 for a key
@@ -90,10 +91,17 @@ class Door:
         self._check_browser(headers)
         if path in OPEN_PATHS or path.startswith(CONSOLE):
             return None
-        owner = self._owner(headers.get("x-api-key")) if self._keys else None
+        owner = self._asker(method, path, headers.get("x-api-key"), query) if self._keys else None
         if method in ("POST", "PUT", "PATCH") and _has_body(headers):
             _check_type(path, headers)
         return owner
+
+    def _asker(self, method: str, path: str, key: str | None, query: str) -> str | None:
+        if key is None and method == "GET":
+            ticket = self._tickets.take(path, query, time.monotonic())
+            if ticket is not None:
+                return ticket[0]
+        return self._owner(key)
 
     def _owner(self, key: str | None) -> str:
         digest = hashed(key or "")

@@ -5,12 +5,15 @@ from odradek.specification.extraction import ExtractRule, FieldRule, ValueType
 from odradek.specification.fetch import MAX_BODY_BYTES, Auth, Fetch
 from odradek.specification.files import load_job_file, parse_yaml
 from odradek.specification.model import Archive, JobSpecification, Politeness, Schedule, ScopeRules, Seed
+from odradek.specification.parts import MAX_META_BYTES, MAX_META_DEPTH, meta_refusal
 from odradek.specification.redaction import redacted, redacted_url
 from odradek.specification.webhook import Webhook, secret_name
 from odradek.units import duration_s, size_bytes
 
 __all__ = [
     "MAX_BODY_BYTES",
+    "MAX_META_BYTES",
+    "MAX_META_DEPTH",
     "Archive",
     "Auth",
     "ExtractRule",
@@ -25,6 +28,7 @@ __all__ = [
     "Webhook",
     "duration_s",
     "load_job_file",
+    "meta_refusal",
     "parse_yaml",
     "problems",
     "redacted",

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 
 from odradek.specification.extraction import ExtractRule
 from odradek.specification.fetch import Fetch
-from odradek.specification.parts import Domain, Patterns, Strict, WebUrl
+from odradek.specification.parts import Count, Depth, Domain, Meta, Patterns, Strict, WebUrl
 from odradek.specification.traps import TrapRules, Traps
 from odradek.specification.webhook import Webhook
 from odradek.units import Duration, Expiry
@@ -31,8 +31,8 @@ class Seed(Strict):
     url: WebUrl
     priority: int | None = Field(default=None, ge=0, le=100)
     """Null: the job's."""
-    depth: int = Field(default=0, ge=0)
-    meta: dict[str, Any] | None = None
+    depth: Depth = 0
+    meta: Meta | None = None
     """Handed through to its items and logs, beside the job's own."""
 
 
@@ -58,10 +58,10 @@ class ScopeRules(Strict):
         Literal["default"] | tuple[str, ...],
         BeforeValidator(_extensions),
     ] = "default"
-    max_depth: int | None = Field(default=None, ge=0)
-    max_pages: int | None = Field(default=None, ge=1)
+    max_depth: Depth | None = None
+    max_pages: Count | None = Field(default=None, ge=1)
     """Exact over the cluster: never more pages kept, and reached if that many exist."""
-    max_pages_per_host: int | None = Field(default=None, ge=1)
+    max_pages_per_host: Count | None = Field(default=None, ge=1)
     follow_links: bool = True
     sitemaps: bool = True
     drop_query_parameters: tuple[str, ...] = ("utm_*", "gclid", "fbclid")
@@ -162,10 +162,10 @@ class JobSpecification(Strict):
     extract: tuple[ExtractRule, ...] | None = None
     """Null: one record of type `page` for each page kept; []: none."""
     plugins: tuple[Annotated[str, AfterValidator(_plugin)], ...] = ()
-    meta: dict[str, Any] = {}
+    meta: Meta = {}
     """Handed through to every item and log."""
     schedule: Schedule | None = None
-    webhooks: tuple[Webhook, ...] = ()
+    webhooks: tuple[Webhook, ...] = Field(default=(), max_length=20)
     """Told of every change of the job's state; a URL, or {url, secret, states}."""
     archive: Archive | None = None
     items: StoredItems = StoredItems()

@@ -1,16 +1,21 @@
 """What every part of a specification is made of: strict models, and the small types people spell."""
 
 import re
-from typing import Annotated
+from typing import Annotated, Any
 
 import ada_url
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import to_json
 
+from odradek.nesting import deeper_than
 from odradek.patterns import AnyOf, compile_pattern
 from odradek.urls import CrawlUrl, identify
 
 _DOMAIN = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s/:@?#*\[\]]+)(?::(\d{1,5}))?\Z")
 _MAX_PORT = 65_535
+MAX_META_BYTES = 64 * 1024
+"""It goes with every item and every crawl event."""
+MAX_META_DEPTH = 50
 
 
 class Strict(BaseModel):
@@ -19,6 +24,21 @@ class Strict(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, use_attribute_docstrings=True, coerce_numbers_to_str=True, validate_by_name=False
     )
+
+
+def meta_refusal(meta: dict[str, Any]) -> str | None:
+    """Why this cannot go with items and crawl events; None: it can."""
+    if deeper_than(meta, MAX_META_DEPTH):
+        return f"is nested deeper than {MAX_META_DEPTH} levels"
+    size = len(to_json(meta, fallback=str))
+    return f"has {size:,} bytes; at most {MAX_META_BYTES:,} go with every item" if size > MAX_META_BYTES else None
+
+
+def _meta(meta: dict[str, Any]) -> dict[str, Any]:
+    refusal = meta_refusal(meta)
+    if refusal is not None:
+        raise ValueError(refusal)
+    return meta
 
 
 def _pattern(text: str) -> str:
@@ -54,6 +74,10 @@ def _web_url(text: str) -> str:
     raise ValueError(f"{text!r} is not an http or https URL that can be crawled{hint}")
 
 
+Count = Annotated[int, Field(le=10**12)]
+"""Pages, links: no crawl has more, and every engine can hold it."""
+Depth = Annotated[int, Field(ge=0, le=10**6)]
+Meta = Annotated[dict[str, Any], AfterValidator(_meta)]
 Pattern = Annotated[str, AfterValidator(_pattern)]
 """A regular expression in RE2 syntax, searched for: linear time, whatever the page says."""
 Patterns = Annotated[tuple[Pattern, ...], AfterValidator(_patterns)]

@@ -9,6 +9,13 @@ import msgspec
 
 from odradek_api.core.problems import no_such_cursor
 
+MOST_DIGITS = 18
+
+
+def is_number(text: str) -> bool:
+    """True for some decimal digits, few enough for any program to make a number of."""
+    return text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS
+
 
 def cursor_of(place: list[Any]) -> str:
     """The place as text."""

@@ -67,13 +67,13 @@ class LineReader:
         if self._kind == NDJSON:
             try:
                 return from_value(msgspec.json.decode(text))
-            except msgspec.DecodeError:
+            except (msgspec.DecodeError, RecursionError):
                 return BadLine(text[:URL_SHOWN])
         return self._row(text) if self._kind == CSV else SeedLine(text)
 
     def _row(self, text: str) -> SeedLine | BadLine | None:
         try:
-            row = [cell.strip() for cell in next(csv.reader([text]))]
+            row = [cell.strip() for cell in next(csv.reader([text], strict=True))]
         except csv.Error:
             return BadLine(text[:URL_SHOWN])
         if self._columns is None:

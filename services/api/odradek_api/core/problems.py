@@ -67,6 +67,12 @@ def body_too_large(most: int) -> Problem:
     return Problem(413, "Too large", f"A body may have {most:,} bytes here; send it in several requests.")
 
 
+def job_too_large(size: int, most: int) -> Problem:
+    """413 for a job whose record is larger than a message."""
+    detail = f"The job has {size:,} bytes, at most {most:,} fit; submit it without its seeds and stream them to /seeds."
+    return Problem(413, "Too large", detail)
+
+
 def too_often(name: str, per_s: float, wait_s: float) -> Problem:
     """429 for a key that asks too often."""
     detail = f"The key {name} may make {per_s:g} requests a second; wait {wait_s:.1f} s, or see ODRADEK_API_RATE."

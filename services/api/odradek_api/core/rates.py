@@ -11,9 +11,13 @@ class Pace:
     """Pages and finished URLs of one job over the last `WINDOW_S` seconds; time comes in."""
 
     points: deque[tuple[float, int, int]] = field(default_factory=deque)
+    moved_at_s: float = 0.0
+    """When one of the totals was last another than before, or the first reading."""
 
     def note(self, now_s: float, pages: int, finished: int) -> None:
         """Another reading of the two running totals."""
+        if not self.points or self.points[-1][1:] != (pages, finished):
+            self.moved_at_s = now_s
         self.points.append((now_s, pages, finished))
         while len(self.points) > 2 and now_s - self.points[0][0] > WINDOW_S:  # noqa: PLR2004  (a rate needs two)
             self.points.popleft()

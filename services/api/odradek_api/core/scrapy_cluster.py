@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, cast
 import msgspec
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from odradek.units import LONGEST_S
 from odradek_api.core.seeds import SeedLine
 
 KEY_PREFIX = "scrapy-cluster:"
@@ -87,7 +88,7 @@ class DomainAsked(_Request):
     domain: str = Field(min_length=1)
     action: Literal["domain-update", "domain-remove", "blacklist-update", "blacklist-remove"]
     hits: int = Field(default=0, ge=0)
-    window: int = Field(default=0, ge=0)
+    window: int = Field(default=0, ge=0, le=int(LONGEST_S))
     scale: float = Field(default=1.0, ge=0.0, le=1.0, strict=False)
 
 

@@ -10,8 +10,9 @@ import msgspec
 from odradek.addresses import host_refusal
 from odradek.contracts import Discovered, JobRecord
 from odradek.kafka.records import ToFrontier
+from odradek.nesting import deeper_than
 from odradek.scope import Scope
-from odradek.specification import JobSpecification
+from odradek.specification import MAX_META_DEPTH, JobSpecification, meta_refusal
 from odradek.urls import identify
 
 REJECTIONS_SHOWN = 1000
@@ -19,7 +20,7 @@ URL_SHOWN = 2083
 EXPLANATIONS = {
     "scheme": "only http and https are crawled",
     "malformed": "this is not a URL, or it carries user:password",
-    "too_long": "longer than 2,083 characters",
+    "too_long": "longer than 2,083 characters, or its meta than 64 KiB",
     "private_address": "this is a private network; allow it with --allow-private-networks or "
     "ODRADEK_ALLOW_PRIVATE_NETWORKS=1",
     "scope": "outside the job's allowed_domains",
@@ -27,12 +28,16 @@ EXPLANATIONS = {
 }
 
 
+_BREAKS = frozenset("\t\r\n")
+"""A browser reads over them; in a list they are two URLs, or a column of another file."""
+
+
 class SeedLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A seed as it was submitted, not yet judged."""
 
     url: str
     priority: Annotated[int, msgspec.Meta(ge=0, le=100)] | None = None
-    depth: Annotated[int, msgspec.Meta(ge=0)] = 0
+    depth: Annotated[int, msgspec.Meta(ge=0, le=10**6)] = 0
     meta: dict[str, Any] | None = None
 
 
@@ -101,10 +106,12 @@ class SeedJudge:
 
     def judge(self, seed: SeedLine) -> ToFrontier | str:
         """The fact for the frontier, or the reason of the refusal."""
-        fetch = self._spec.fetch
-        found = identify(
-            seed.url.strip(), self._rules, method=fetch.method, body=fetch.body.encode() if fetch.body else None
-        )
+        fetch, url = self._spec.fetch, seed.url.strip()
+        if not url.isprintable() and not _BREAKS.isdisjoint(url):
+            return "malformed"
+        if seed.meta is not None and meta_refusal(seed.meta) is not None:
+            return "malformed" if deeper_than(seed.meta, MAX_META_DEPTH) else "too_long"
+        found = identify(url, self._rules, method=fetch.method, body=fetch.body.encode() if fetch.body else None)
         if isinstance(found, str):
             return found
         if not self._allow_private and _is_private(found.host):

@@ -124,7 +124,9 @@ async def control(
     request: Request,
     job: JobId,
     action: Literal["pause", "resume", "cancel", "retry-failed"],
-    reason: Annotated[str | None, Query(description="Of retry-failed: only URLs that failed with it.")] = None,
+    reason: Annotated[
+        str | None, Query(max_length=100, description="Of retry-failed: only URLs that failed with it.")
+    ] = None,
 ) -> dict[str, Any]:
     """Pause (nothing new within a second), resume, cancel for good, or open all failed URLs again."""
     given = parts(request)
