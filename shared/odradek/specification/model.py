@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
+from odradek.schedule import cron_problem
 from odradek.specification.extraction import ExtractRule
 from odradek.specification.fetch import Fetch
 from odradek.specification.parts import Count, Depth, Domain, Meta, Patterns, Strict, WebUrl
@@ -103,6 +104,12 @@ class Schedule(Strict):
     fresh_by: str | None = None
     """A time of day, HH:MM, at which results are to be fresh."""
     timezone: Annotated[str, AfterValidator(_zone)] = "UTC"
+    conditional: bool = True
+    """Pages that did not change are neither sent nor read again; false: every run reads every page."""
+    adaptive: Annotated[Duration, Field(gt=0)] | None = None
+    """Pages that stay the same are visited less often, at least once in this time; null: every page in every run."""
+    gone_grace: Duration = 3600.0
+    """Items of a page that answers 404 or 410 in two runs are gone, at the earliest so long after the first time."""
 
     @model_validator(mode="after")
     def _one(self) -> "Schedule":
@@ -110,6 +117,8 @@ class Schedule(Strict):
             raise ValueError("needs exactly one of every, cron or fresh_by")
         if self.cron is not None and not _CRON.match(self.cron):
             raise ValueError(f"{self.cron!r} is not a cron line; it has five fields, such as 0 6 * * 1")
+        if self.cron is not None and (problem := cron_problem(self.cron)) is not None:
+            raise ValueError(f"the cron line {self.cron!r} is wrong: {problem}")
         if self.fresh_by is not None and not _CLOCK.match(self.fresh_by):
             raise ValueError(f'{self.fresh_by!r} is not a time of day; write it as "08:00"')
         return self
