@@ -116,8 +116,8 @@ TOPICS: dict[str, Topic] = {
         ),
         Topic(
             name=ITEMS,
-            value=(contracts.Item,),
-            key="item id",
+            value=(contracts.Item, contracts.PageSeen),
+            key="item id, or job id + `:@` + URL fingerprint for a page that was seen again",
             why="versions of one item are stored in order",
             retention_ms=7 * DAY_MS,
             written_by=("parser",),

@@ -53,6 +53,8 @@ class FetchRequest(Message, frozen=True):
     """Version of the job record whose specification applies; a fetcher that knows an older one waits for it."""
     etag: str | None = None
     last_modified: str | None = None
+    digest: str | None = None
+    """Of the body that was read last: the same body is `not_modified`."""
     sent_at_ms: int = 0
     lease_until_ms: int = 0
     """No fetch starts after this instant; without an outcome by then the URL is due again with the same try."""

@@ -11,7 +11,8 @@ import msgspec
 
 from odradek.contracts.codec import Message
 from odradek.contracts.fetching import Hop
-from odradek.contracts.outcomes import Outcome, Wanted
+from odradek.contracts.outcomes import JobState, Outcome, Wanted
+from odradek.contracts.runs import HostLoad, RunFigures
 
 
 class Discovered(Message, frozen=True, tag_field="fact", tag=True):
@@ -64,6 +65,17 @@ class Links(Message, frozen=True):
     """By refusal reason."""
 
 
+class PageVersion(Message, frozen=True):
+    """What tells a page apart from what it was before; of jobs with a schedule."""
+
+    rules: str
+    """Short hash of what the job says of reading pages: with other rules the page is read again."""
+    digest: str | None = None
+    """Of the body; null: it was cut."""
+    etag: str | None = None
+    last_modified: str | None = None
+
+
 class Parsed(Message, frozen=True, tag_field="fact", tag=True):
     """The outcome of one try; the first terminal one ends the URL, whatever comes later is late.
 
@@ -90,6 +102,7 @@ class Parsed(Message, frozen=True, tag_field="fact", tag=True):
     size_bytes: int = 0
     content: str | None = None
     """Short hash of what a reader sees; only of pages whose URL has a shape (`odradek.shapes`)."""
+    version: PageVersion | None = None
     at_ms: int = 0
 
 
@@ -243,10 +256,51 @@ class Merged(Message, frozen=True, tag_field="fact", tag=True):
 
 
 class RunDue(Message, frozen=True, tag_field="fact", tag=True):
-    """A recurring job's next run begins."""
+    """A recurring job's next run begins; told to every partition by the job's home, and heard once."""
 
     job: str
     run: int
+    due_ms: int = 0
+    """When it was to begin; earlier than `at_ms` when it was missed."""
+    deadline_ms: int = 0
+    """When its results are to be fresh; 0: there is no such time."""
+    at_ms: int = 0
+
+
+class RunEnded(Message, frozen=True, tag_field="fact", tag=True):
+    """A run has ended: told by the job's home partition to itself, so that its next owner knows."""
+
+    job: str
+    run: int
+    state: JobState = "complete"
+    figures: RunFigures = RunFigures()
+    at_ms: int = 0
+
+
+class Renewed(Message, frozen=True, tag_field="fact", tag=True):
+    """The URLs of one range of fingerprints that the run before knew are accepted in this run.
+
+    A partition tells it to itself, step by step; which range a step is follows from what the run began with.
+    """
+
+    job: str
+    run: int
+    step: int = 0
+    """From 0."""
+    longest_ms: int = 0
+    """A page that stays the same is visited at least so often; 0: every page is, in every run."""
+    at_ms: int = 0
+
+
+class LoadsReported(Message, frozen=True, tag_field="fact", tag=True):
+    """Where a run takes longest in one partition, told to the job's home: absolute, the newest offset wins."""
+
+    job: str
+    run: int
+    partition: int
+    offset: int
+    hosts: tuple[HostLoad, ...] = ()
+    """Those that need longest, at most a few."""
     at_ms: int = 0
 
 
@@ -258,7 +312,8 @@ class Ticked(Message, frozen=True, tag_field="fact", tag=True):
 
 Fact = (
     Discovered | Fetched | Parsed | RobotsFetched | JobChanged | HostChanged | RetryAsked | Reserve | PermitsReported
-    | Grant | SkipRest | Merged | RunDue | Ticked | PatternReleased | SitemapsListed
+    | Grant | SkipRest | Merged | RunDue | Ticked | PatternReleased | SitemapsListed | RunEnded | Renewed
+    | LoadsReported
 )  # fmt: skip
 
 

@@ -25,6 +25,26 @@ class Item(Message, frozen=True):
     """Number of the newest reparse its parser knew of: of two readings of one fetch the later rules win."""
 
 
+class PageSeen(Message, frozen=True):
+    """A page of a recurring job that was asked for again and not read: it is unchanged, or not there any more.
+
+    Topic `items`, key `page_seen_key`: what it says concerns all items of the page.
+    """
+
+    job: str
+    url: str
+    """Of its items."""
+    run: int = 1
+    missing: bool = False
+    """It answered 404 or 410; else its items stand as they are stored."""
+    at_ms: Instant = 0
+
+
+def page_seen_key(job: str, fp: str) -> str:
+    """Key of a `PageSeen` in `items`; no item's id has an `@`."""
+    return f"{job}:@{fp}"
+
+
 class ItemChanged(Message, frozen=True):
     """An item is new, changed or gone. Topic `changes`, key item id."""
 
@@ -35,6 +55,9 @@ class ItemChanged(Message, frozen=True):
     url: str
     run: int = 1
     fields: dict[str, Any] = {}
+    """Of a new item all, of a changed one the new values of what differs (null: not there any more)."""
+    before: dict[str, Any] = {}
+    """Of a changed item, the old values of the same fields; of one that is gone, all it had."""
     at_ms: int = 0
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from odradek.contracts.codec import Message
 from odradek.contracts.outcomes import JobState, Wanted
+from odradek.contracts.runs import RunFigures, RunPlan
 
 
 class Reparse(Message, frozen=True):
@@ -46,6 +47,7 @@ class JobRecord(Message, frozen=True):
     seeded: bool = False
     """At least one seed was accepted by the gateway."""
     run: int = 1
+    """As far as the gateway has heard; the scheduler begins runs."""
     created_at_ms: int = 0
     changed_at_ms: int = 0
     idempotency_key: str | None = None
@@ -140,6 +142,10 @@ class Progress(Message, frozen=True):
     """Earliest instant at which something can be sent; null: now, or nothing."""
     limiting: str | None = None
     """What holds this partition back, in one sentence; null: nothing."""
+    renewing: bool = False
+    """Known URLs of the run before are still to be taken over."""
+    plan: RunPlan | None = None
+    """Of a job with a schedule, from its home partition."""
     at_ms: int = 0
 
 
@@ -155,6 +161,7 @@ class Reached(Message, frozen=True):
     at_ms: int = 0
     indexed_at_ms: int | None = None
     """When also the indexer had passed the ends of `items` and `logs`; `complete` is announced then."""
+    figures: RunFigures | None = None
 
 
 class HostReport(Message, frozen=True):

@@ -6,8 +6,9 @@ Outcome = Literal["fetched", "not_modified", "redirected", "skipped", "failed"]
 """The terminal states of an accepted URL."""
 
 SkipReason = Literal[
-    "robots", "expired", "cancelled", "budget_pages", "budget_host", "content_type", "trap", "host_blocked"
-]
+    "robots", "expired", "cancelled", "budget_pages", "budget_host", "content_type", "trap", "host_blocked", "not_due",
+]  # fmt: skip
+"""Why an accepted URL is not fetched; `not_due`: it stays the same so often that this run leaves it out."""
 
 RefusalReason = Literal[
     "scheme", "scope", "excluded", "extension", "depth", "nofollow", "too_long", "malformed",
