@@ -104,6 +104,26 @@ def test_a_fetcher_reaches_no_store() -> None:
     }  # fmt: skip
 
 
+def variables() -> dict[str, set[str]]:
+    """Each variable of the stack's files, with the defaults that they give it."""
+    found: dict[str, set[str]] = {}
+    for file in sorted(COMPOSE.glob("*.yaml")):
+        text = file.read_text()
+        for name, fallback in re.findall(r"\$\{([A-Z_]+)(?::?[?+-]([^${}]*))?", text):
+            found.setdefault(name, set()).add(fallback)
+        for name in re.findall(r"^ +([A-Z_]+):$", text, re.MULTILINE):
+            found.setdefault(name, set())
+    return found
+
+
+def test_the_example_names_every_variable_with_its_default() -> None:
+    example = dict(re.findall(r"^#([A-Z_]+)=(.*)$", (COMPOSE / "example.env").read_text(), re.MULTILINE))
+    found = variables()
+    of_stack = {name: each - {""} for name, each in found.items() if not name.startswith(PREFIX)}
+    assert sorted(example) == sorted(found)
+    assert {name: each for name, each in of_stack.items() if each - {example[name]}} == {}
+
+
 def settings_named() -> Iterator[tuple[str, str]]:
     """(file, variable) of every ODRADEK_… that a container is given."""
     for file in ("services.yaml", "production.yaml"):
