@@ -214,5 +214,7 @@ GROUPS: dict[str, str] = {
 One process of the indexer is in several groups, so that a member that comes or goes moves the partitions of no topic
 but its own.
 """
+GATEWAYS_GROUP = "webhooks"
+"""Every gateway is in it; the one that has the partition of `jobs` does what must be done once."""
 ARCHIVE_GROUP = "indexer.pages"
 """Reads `pages` beside the parser, for jobs that keep an archive."""

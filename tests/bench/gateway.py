@@ -10,14 +10,15 @@ millions.
 import argparse
 import asyncio
 import http.client
+import itertools
 import json
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import httpx
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
@@ -49,6 +50,49 @@ def body(name: str, seeds: int) -> Iterator[bytes]:
             else b"https://site-%d.example/%b/%d\n" % (n % 1000, path, n)
             for n in lines
         )
+
+
+class Duplex:
+    """One list with a verdict for each line; the verdicts are read close behind the lines, as curl does it."""
+
+    def __init__(self, port: int, job: str, key: str) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", port)
+        self._connection.putrequest("POST", f"/v1/jobs/{job}/seeds")
+        for name, value in (
+            ("content-type", "text/plain"), ("accept", "application/x-ndjson"), ("idempotency-key", key),
+            ("transfer-encoding", "chunked"),
+        ):  # fmt: skip
+            self._connection.putheader(name, value)
+        self._connection.endheaders()
+        self._reading = self._connection.sock.makefile("rb")
+
+    def send(self, pieces: Iterable[bytes]) -> list[dict[str, Any]]:
+        """The verdicts that came while these went."""
+        told, sent = list[dict[str, Any]](), 0
+        for piece in pieces:
+            self._connection.send(b"%x\r\n%b\r\n" % (len(piece), piece))
+            sent += PIECE_LINES
+            while len(told) < sent - 4 * PIECE_LINES:
+                told += self._verdicts(self._reading.readline())
+        return told
+
+    def rest(self) -> Iterator[dict[str, Any]]:
+        """The list ends; what is left to be told, the totals last."""
+        self._connection.send(b"0\r\n\r\n")
+        while line := self._reading.readline():
+            yield from self._verdicts(line)
+            if line == b"0\r\n":
+                return
+
+    def _verdicts(self, line: bytes) -> list[dict[str, Any]]:
+        return [json.loads(line)] if line.startswith(b"{") else []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._reading.close()
+        self._connection.close()
 
 
 class Bench:
@@ -114,51 +158,26 @@ class Bench:
     def _cut(self, api: Process) -> None:
         """The client goes away in the middle of a list with verdicts line by line, and sends it again."""
         job = self._job("cut")
-        told = self._until_cut(job, self._cut_seeds // 2)
+        with Duplex(self._port, job, "k") as stream:
+            told = stream.send(itertools.islice(body("cut", self._cut_seeds), self._cut_seeds // PIECE_LINES // 2))
         until(lambda: bool(api.events("seeds_cut_off")), 60, "the gateway does not notice")
         first = self._in_kafka(job)
-        verdicts = self._send(job, "cut", self._cut_seeds, accept="application/x-ndjson", **{"idempotency-key": "k"})
-        lines = [json.loads(line) for line in verdicts.text.splitlines()]
-        rejected = [line for line in lines if line.get("verdict") == "rejected"]
+        with Duplex(self._port, job, "k") as stream:
+            verdicts = [*stream.send(body("cut", self._cut_seeds)), *stream.rest()]
+        *lines, totals = verdicts
+        rejected = [line for line in lines if line["verdict"] == "rejected"]
+        received = {line["url"] for line in told if line["verdict"] == "received"}
         both = self._in_kafka(job)
         self._tell(
             "cut_in_the_middle",
             {
-                "answered_as_received": len(told), "of_these_in_kafka": len(told & set(first)), "in_kafka": len(first),
-                "then_answered": lines[-1], "verdict_lines": len(lines) - 1,
+                "answered_as_received": len(received), "of_these_in_kafka": len(received & set(first)),
+                "in_kafka": len(first), "then_answered": totals, "verdict_lines": len(lines),
                 "rejections_with_line_and_reason": sum(bool(each["line"] and each["reason"]) for each in rejected),
                 "in_kafka_after_the_repeat": len(both), "twice_in_kafka": len(both) - len(set(both)),
                 "api_memory_mib": api.memory_mib(),
             },
         )  # fmt: skip
-
-    def _until_cut(self, job: str, lines: int) -> set[str]:
-        """URLs that were answered as received before the connection was cut."""
-        told: set[str] = set()
-        connection = http.client.HTTPConnection("127.0.0.1", self._port)
-        connection.putrequest("POST", f"/v1/jobs/{job}/seeds")
-        for name, value in (
-            ("content-type", "text/plain"), ("accept", "application/x-ndjson"), ("idempotency-key", "k"),
-            ("transfer-encoding", "chunked"),
-        ):  # fmt: skip
-            connection.putheader(name, value)
-        connection.endheaders()
-        sent = 0
-        reading = connection.sock.makefile("rb") if connection.sock else None
-        assert reading is not None
-        for piece in body("cut", self._cut_seeds):
-            connection.send(b"%x\r\n%b\r\n" % (len(piece), piece))
-            sent += PIECE_LINES
-            while len(told) < sent - 4 * PIECE_LINES:
-                line = reading.readline()
-                if line.startswith(b'{"line"'):
-                    verdict = json.loads(line)
-                    told |= {verdict["url"]} if verdict["verdict"] == "received" else set()
-            if sent >= lines:
-                break
-        connection.close()
-        reading.close()
-        return told
 
     def _in_kafka(self, job: str) -> list[str]:
         """URLs of every `Discovered` of the job on the frontier."""

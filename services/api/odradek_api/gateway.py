@@ -7,7 +7,7 @@ between, by a kill or by Kafka being away, is finished by `heal`.
 
 import re
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -21,6 +21,7 @@ from odradek.shapes import host_of
 from odradek.specification import JobSpecification
 from odradek.topics import FRONTIER
 from odradek.urls import CrawlUrl, fingerprint_ranges, identify, partition_of
+from odradek_api.core.census import Census
 from odradek_api.core.checks import wrong_in
 from odradek_api.core.cursors import is_number
 from odradek_api.core.patching import lifts_limit
@@ -37,14 +38,22 @@ RETRIED_TOGETHER = 2_000
 
 
 class Gateway:
-    """Writes the topics `jobs` and `frontier`, and reads where jobs stand from views."""
+    """Writes the topics `jobs` and `frontier`, and reads where jobs stand from views.
+
+    `name` is no other gateway's, not even an earlier one's in its place.
+    """
 
     def __init__(
-        self, settings: Settings, log: Log, jobs: Newest[JobRecord], progress: Newest[Progress | Reached]
+        self,
+        settings: Settings,
+        log: Log,
+        jobs: Newest[JobRecord],
+        progress: Newest[Progress | Reached],
+        name: str = "gateway",
     ) -> None:
         self._settings, self._log, self._progress = settings, log, progress
         self.records = Records(log, jobs)
-        self._submissions = Submissions(settings.instance, self.records)
+        self._submissions = Submissions(name, self.records)
         self.seeding = Seeding(settings, log, self.records, self._submissions)
         self._keys = Locks()
 
@@ -62,6 +71,10 @@ class Gateway:
         """The state of a job now, without its counters."""
         reached = self._progress.get(record.job)
         return state_of(record, reached if isinstance(reached, Reached) else None)
+
+    def census(self) -> Census:
+        """All jobs and their states now."""
+        return Census([(record, self.state(record)) for record in self.records.all()])
 
     async def submit(self, spec: JobSpecification, *, idempotency_key: str | None, owner: str | None) -> JobRecord:
         """A new job with its seeds in Kafka; the same idempotency key gives the same job.
@@ -152,8 +165,12 @@ class Gateway:
                 await self.records.tell_again(record.job)
         await self.heal()
 
-    async def heal(self) -> None:
-        """Finish submissions of this gateway that nobody works on, and tell what was not told.
+    def begun_by(self) -> set[str]:
+        """Gateways with submissions that are not finished."""
+        return self._submissions.gateways()
+
+    async def heal(self, gone: Collection[str] = ()) -> None:
+        """Finish submissions that nobody works on, of this gateway and of those that are gone; tell what was not told.
 
         Raises:
             InfrastructureAway: Kafka is still away.
@@ -161,7 +178,7 @@ class Gateway:
         for job in self.records.untold:
             await self.records.tell_again(job)
         for record in self.records.all():
-            await self._heal(record)
+            await self._heal(record, gone)
 
     def _check(self, spec: JobSpecification) -> None:
         wrong = list(wrong_in(spec, allow_private=self._settings.allow_private_networks))
@@ -172,8 +189,8 @@ class Gateway:
         if wrong:
             raise wrong_fields(wrong)
 
-    async def _heal(self, record: JobRecord) -> None:
-        for left in self._submissions.left(record):
+    async def _heal(self, record: JobRecord, gone: Collection[str] = ()) -> None:
+        for left in self._submissions.left(record, gone):
             with self._submissions.working_on(left.name):
                 if left.kind in (SPECIFICATION, LIMIT):
                     await self.records.tell_again(record.job)

@@ -5,22 +5,26 @@ from typing import Any
 
 import structlog
 from confluent_kafka import Consumer, KafkaException
+from confluent_kafka.admin import AdminClient
 
-from odradek.kafka.client import consumer_config
+from odradek.errors import InfrastructureAway
+from odradek.kafka.client import connection_config, consumer_config
 from odradek.settings import Settings
 from odradek.topics import JOBS
 
 POLL_S = 0.2
 STOP_S = 5.0
+ASK_S = 3.0
 log = structlog.get_logger()
 
 
 class Lease:
     """Held by one member of the group at a time; a member that falls silent loses it with its session."""
 
-    def __init__(self, settings: Settings, group: str) -> None:
-        self._settings, self._group = settings, settings.group(group)
+    def __init__(self, settings: Settings, group: str, name: str = "") -> None:
+        self._settings, self._group, self._name = settings, settings.group(group), name
         self._held, self._stopping = Event(), Event()
+        self._admin = AdminClient(connection_config(settings) | {"log_level": 0, "error_cb": lambda _: None})
         self._thread = Thread(target=self._run, name=f"lease-{group}", daemon=True)
 
     def start(self) -> None:
@@ -32,6 +36,18 @@ class Lease:
         """True while it is this process's."""
         return self._held.is_set()
 
+    def members(self) -> frozenset[str]:
+        """Names of all that ask for it, the holder among them. Blocking.
+
+        Raises:
+            InfrastructureAway: Kafka does not tell.
+        """
+        try:
+            asked = self._admin.describe_consumer_groups([self._group], request_timeout=ASK_S)
+            return frozenset(member.client_id for member in asked[self._group].result().members)
+        except KafkaException as error:
+            raise InfrastructureAway(str(error)) from error
+
     def stop(self) -> None:
         """Give it up."""
         self._stopping.set()
@@ -39,7 +55,9 @@ class Lease:
             self._thread.join(timeout=STOP_S)
 
     def _run(self) -> None:
-        config = consumer_config(self._settings, self._group) | {"partition.assignment.strategy": "range"}
+        config = consumer_config(self._settings, self._group) | {
+            "partition.assignment.strategy": "range", "client.id": self._name or "odradek",
+        }  # fmt: skip
         consumer = Consumer(config)
         try:
             consumer.subscribe(

@@ -56,6 +56,7 @@ class Seeding:
                 async for chunk in chunks:
                     facts, told = judge.judge_all(chunk, verdicts)
                     await self._log.send((), facts)
+                    await self._submissions.hold(job, submission)
                     yield told
             finally:
                 await self._submissions.finish(job, submission, seeded=verdicts.received > 0)
@@ -72,6 +73,7 @@ class Seeding:
                     _, told_before = judge.judge_all(known, verdicts)
                     facts, told = judge.judge_all(new, verdicts)
                     await self._log.send((), facts)
+                    await self._submissions.hold(record.job, submission)
                     repeat.took(new)
                     yield [*told_before, *told]
                 repeat.end()

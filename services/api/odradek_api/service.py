@@ -2,6 +2,9 @@
 
 import asyncio
 import os
+import socket
+import time
+import uuid
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
@@ -19,10 +22,11 @@ from odradek.runtime.health import serve_health
 from odradek.runtime.lifecycle import run_until_stopped
 from odradek.settings import Settings
 from odradek.stores import connect_documents, connect_search
-from odradek.topics import FRONTIER, HOSTS, JOBS, PROGRESS, WEBHOOKS
+from odradek.topics import FRONTIER, GATEWAYS_GROUP, HOSTS, JOBS, PROGRESS, WEBHOOKS
 from odradek_api.app import create_app
 from odradek_api.asking import Asker
 from odradek_api.changing import ChangeFeed
+from odradek_api.core.absences import Absences
 from odradek_api.core.standing import parse_progress, state_of, supersedes
 from odradek_api.gateway import Gateway
 from odradek_api.hosts import Hosts
@@ -42,7 +46,6 @@ from odradek_api.tracing import TracedLog
 HEAL_EVERY_S = 5.0
 TELL_EVERY_S = 0.25
 COUNT_EVERY_S = 5.0
-WEBHOOKS_GROUP = "webhooks"
 log = structlog.get_logger()
 
 
@@ -65,12 +68,13 @@ class _Service:
         self._asker = Asker(settings, self._log)
         self._reader = Reader(connect_documents(settings), connect_search(settings), self._jobs)
         self._ends = Ends(settings)
-        self._gateway = Gateway(settings, self._log, self._jobs, self._progress)
+        name = f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}"
+        self._gateway = Gateway(settings, self._log, self._jobs, self._progress, name)
         self._deliveries = Deliveries()
         self._webhooks: View[WebhookDelivery] = View(
             settings, WEBHOOKS, lambda _, value: decode(WebhookDelivery, value)
         )
-        self._lease = Lease(settings, WEBHOOKS_GROUP)
+        self._lease = Lease(settings, GATEWAYS_GROUP, name)
         self._post = Poster(os.environ, allow_private=settings.allow_private_networks)
         self._notifier = Notifier(self._log, self._deliveries, self._gateway.standing, self._post)
         self._views: tuple[View[Any], ...] = (self._jobs, self._progress, self._hosts, self._webhooks)
@@ -149,10 +153,11 @@ class _Service:
         for view in (self._jobs, self._progress):
             while not await asyncio.to_thread(view.wait_ready, 1.0):
                 pass
+        absences = Absences()
         while True:
             try:
                 if self._recovered.is_set():
-                    await self._gateway.heal()
+                    await self._heal_once(absences)
                 else:
                     await asyncio.to_thread(self._producer.partitions, FRONTIER)
                     await self._gateway.recover()
@@ -160,6 +165,18 @@ class _Service:
             except InfrastructureAway as error:
                 log.warning("healing_waits_for_kafka", error=str(error))
             await asyncio.sleep(HEAL_EVERY_S)
+
+    async def _heal_once(self, absences: Absences) -> None:
+        """What was begun here; and what gateways that are gone have begun, if this one holds the lease."""
+        if not self._lease.held:
+            await self._gateway.heal()
+            return
+        present = await asyncio.to_thread(self._lease.members)
+        gone, has_left = absences.look(self._gateway.begun_by(), present, time.monotonic())
+        if has_left:
+            # It may have noted a change and not told every partition.
+            await self._gateway.recover()
+        await self._gateway.heal(gone)
 
     async def _count(self) -> None:
         """Which services are at work; only a hint for people, so trouble is not even logged."""

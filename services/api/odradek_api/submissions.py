@@ -1,15 +1,16 @@
 """What is on its way into a job: noted in the job's record before the first message, and taken out after the last.
 
-While there is a submission the job cannot complete. What a kill or a Kafka that is away cuts off stays in the record,
-and the gateway that began it finishes it.
+While there is a submission the job cannot complete. What a kill or a Kafka that is away cuts off stays in the record:
+the gateway that began it finishes it, or another one when that is gone.
 """
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
 import msgspec
+import structlog
 
 from odradek.clock import now_ms
 from odradek.contracts import CLOSED, JobRecord, SeedReceipt
@@ -18,11 +19,12 @@ from odradek_api.core.problems import finished_for_good
 from odradek_api.core.receipts import with_receipt
 from odradek_api.records import Records
 
+log = structlog.get_logger()
 SPECIFICATION, SEEDS, RETRY, RELEASE, LIMIT = "specification", "seeds", "retry", "release", "limit"
 
 
 class Left(NamedTuple):
-    """A submission of this gateway that nobody works on."""
+    """A submission that nobody works on."""
 
     name: str
     kind: str
@@ -45,16 +47,16 @@ def open_record(record: JobRecord) -> JobRecord:
 
 
 class Submissions:
-    """Begins and ends submissions; one is named instance:kind:number:detail."""
+    """Begins and ends submissions; one is named gateway:kind:number:detail."""
 
-    def __init__(self, instance: str, records: Records) -> None:
-        self._instance, self._records = instance, records
+    def __init__(self, gateway: str, records: Records) -> None:
+        self._gateway, self._records = gateway, records
         self._under_way: set[str] = set()
 
     @contextmanager
     def working(self, kind: str, detail: str = "") -> Iterator[str]:
         """A new submission, which nobody else will finish meanwhile."""
-        with self.working_on(f"{self._instance}:{kind}:{uuid.uuid4().hex[:12]}:{detail}") as name:
+        with self.working_on(f"{self._gateway}:{kind}:{uuid.uuid4().hex[:12]}:{detail}") as name:
             yield name
 
     @contextmanager
@@ -66,11 +68,16 @@ class Submissions:
         finally:
             self._under_way.discard(name)
 
-    def left(self, record: JobRecord) -> list[Left]:
-        """Submissions of this gateway to be finished."""
+    def left(self, record: JobRecord, gone: Collection[str]) -> list[Left]:
+        """Submissions of this gateway, and of those that are gone, to be finished."""
         names = [name for name in record.seeding if name not in self._under_way]
         parts = [(name, *(*name.split(":", 3), "", "", "")[:4]) for name in names]
-        return [Left(name, kind, detail) for name, instance, kind, _, detail in parts if instance == self._instance]
+        mine = {self._gateway, *gone}
+        return [Left(name, kind, detail) for name, gateway, kind, _, detail in parts if gateway in mine]
+
+    def gateways(self) -> set[str]:
+        """Those that have begun what is not finished."""
+        return {name.partition(":")[0] for record in self._records.each() for name in record.seeding}
 
     async def begin(self, job: str, submission: str) -> JobRecord:
         """Note it, with a higher epoch: a finished job is open again.
@@ -84,6 +91,16 @@ class Submissions:
             return msgspec.structs.replace(old, epoch=old.epoch + 1, seeding=seeding)
 
         return await self._records.revise(job, begun)
+
+    async def hold(self, job: str, submission: str) -> None:
+        """Note it again if another gateway took this one for gone and finished it, so that the job waits again.
+
+        Raises:
+            Problem: 404; 409 for a job that was cancelled or has expired.
+        """
+        if submission not in self._records.get(job).seeding:
+            log.warning("submission_taken", job=job, submission=submission)
+            await self.begin(job, submission)
 
     async def finish(
         self, job: str, submission: str, *, seeded: bool = True, receipt: SeedReceipt | None = None

@@ -1,6 +1,7 @@
 """The world of the gateway, in memory: a log that keeps what was sent, views that read it, and stores."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -153,11 +154,16 @@ class FakeStore:
         self._answer()
         self.asked.append(query)
         empty: Document = {name: [] for name in ("status", "host", "reason", "action", "time", "slowest_hosts")}
-        return {"total": 1, "outcome": [{"value": "failed", "count": 1}]} | empty
+        return {"total": 1, "every_s": 60, "outcome": [{"value": "failed", "count": 1}]} | empty
 
     def letters(self, match: Document, limit: int) -> list[Document]:
         self._answer()
         return [letter for _, letter in sorted(self.dead.items()) if _matches(letter, match)][:limit]
+
+    def letter_reasons(self, match: Document) -> list[Document]:
+        counts = Counter(letter["reason"] for letter in self.letters(match, 1_000_000))
+        again = Counter(each["reason"] for each in self.letters(match, 1_000_000) if each.get("replayed_at"))
+        return [{"reason": name, "count": number, "replayed": again[name]} for name, number in counts.most_common()]
 
     def mark_replayed(self, ids: Sequence[str], at_ms: int) -> None:
         for name in ids:
@@ -260,12 +266,11 @@ class World:
     def __post_init__(self) -> None:
         self.settings = Settings.read(self.environ)
         self.log = FakeLog(self.jobs)
-        self.gateway = self.another_gateway()
+        self.gateway = self.another_gateway("first")
 
-    def another_gateway(self, **environ: str) -> Gateway:
-        """As after a restart: nothing but what Kafka holds."""
-        settings = Settings.read(self.environ | environ)
-        return Gateway(settings, TracedLog(self.log), self.jobs, self.progress)
+    def another_gateway(self, name: str = "second") -> Gateway:
+        """It knows nothing but what Kafka holds."""
+        return Gateway(self.settings, TracedLog(self.log), self.jobs, self.progress, name)
 
     def parts(self) -> Parts:
         return Parts(

@@ -67,7 +67,7 @@ async def test_what_is_no_pattern_is_refused(world: World, body: dict[str, Any],
 
 
 async def test_a_release_that_was_cut_off_is_finished_by_heal(world: World) -> None:
-    left = f"{world.gateway._settings.instance}:release:1:{PATTERN}"
+    left = f"first:release:1:{PATTERN}"
     world.jobs.values["j"] = JobRecord(job="j", spec={}, seeding=(left,), seeded=True, epoch=3)
 
     await world.gateway.heal()

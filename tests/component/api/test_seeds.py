@@ -190,7 +190,7 @@ async def test_a_stream_that_breaks_leaves_what_came_and_closes_its_submission(w
 
 
 @pytest.mark.parametrize("taken", range(7))
-async def test_wherever_kafka_goes_away_in_a_submission_a_gateway_that_comes_back_finishes_it(taken: int) -> None:
+async def test_wherever_kafka_goes_away_in_a_submission_another_gateway_finishes_it(taken: int) -> None:
     world = World()
     world.log.away_after = taken
     async with world.client() as client:
@@ -199,7 +199,9 @@ async def test_wherever_kafka_goes_away_in_a_submission_a_gateway_that_comes_bac
         assert answer.status_code == (201 if taken == 6 else 503)
         world.log.away_after = None
         # Once as after a kill, once more for good measure: nothing may change then.
-        await world.another_gateway().recover()
+        after = world.another_gateway()
+        await after.recover()
+        await after.heal({"first"})
         settled = [record.seeding for record in world.gateway.records.all()]
         again = await client.post("/v1/jobs", json=spec, headers={"Idempotency-Key": "k"})
 
@@ -227,18 +229,18 @@ async def test_the_same_gateway_heals_without_a_restart(world: World) -> None:
 
 
 async def test_seeds_cut_off_by_a_kill_count_as_seeded_and_keep_the_job_open_no_longer(world: World) -> None:
-    world.jobs.values["j"] = JobRecord(job="j", spec={}, epoch=2, seeding=("0:seeds:abc:",))
+    world.jobs.values["j"] = JobRecord(job="j", spec={}, epoch=2, seeding=("gone:seeds:abc:",))
 
-    await world.another_gateway().recover()
+    await world.gateway.heal({"gone"})
 
     record = world.gateway.records.get("j")
     assert (record.seeding, record.seeded) == ((), True)
 
 
 async def test_a_retry_that_was_cut_off_is_asked_again_with_its_reason(world: World) -> None:
-    world.jobs.values["j"] = JobRecord(job="j", spec={}, epoch=2, seeding=("0:retry:abc:dns",), seeded=False)
+    world.jobs.values["j"] = JobRecord(job="j", spec={}, epoch=2, seeding=("gone:retry:abc:dns",), seeded=False)
 
-    await world.another_gateway().recover()
+    await world.gateway.heal({"gone"})
 
     assert {fact.reason for _, fact in world.log.facts(RetryAsked)} == {"dns"}  # type: ignore[union-attr]
     assert world.gateway.records.get("j").seeded is False
@@ -249,8 +251,28 @@ async def test_a_submission_of_another_gateway_is_left_to_it(world: World) -> No
     world.jobs.values["j"] = record
 
     await world.gateway.recover()
+    await world.gateway.heal({"gone"})
 
     assert world.gateway.records.get("j").seeding == record.seeding
+    assert world.gateway.begun_by() == {"elsewhere"}
+
+
+async def test_a_gateway_taken_for_gone_while_it_streams_opens_the_job_again(world: World) -> None:
+    other = world.another_gateway()
+
+    async def slow() -> AsyncIterator[Any]:
+        yield [(1, SeedLine("https://a.example/"))]
+        await other.heal({"first"})
+        seen.append(world.gateway.records.get("j"))
+        yield [(2, SeedLine("https://b.example/"))]
+        seen.append(world.gateway.records.get("j"))
+
+    seen: list[JobRecord] = []
+    await world.gateway.seeding.add("j", slow())
+
+    taken, held = seen
+    assert (taken.seeding, len(held.seeding), held.epoch) == ((), 1, taken.epoch + 1)
+    assert world.gateway.records.get("j").seeding == ()
 
 
 async def test_a_submission_under_way_is_not_healed_away(world: World) -> None:
