@@ -7,6 +7,7 @@ URL ?=
 JOB ?=
 ARGS ?=
 STAMP := $(VENV)/.installed
+PEER := .venv-scrapy
 SERVICES := scheduler fetcher parser indexer api
 SOURCES := shared services tests compose
 
@@ -53,8 +54,13 @@ test: install ## everything, under ten minutes on two cores
 crawl: install ## crawl a site: make crawl URL=https://… [JOB=job.yaml] [ARGS=--max-pages=100]
 	$(BIN)/odradek crawl $(URL) $(if $(JOB),--job $(JOB)) $(ARGS)
 
-bench: install ## crawl the catalogue site and print where the time goes [PAGES=5000]
-	$(BIN)/python -m tests.bench.crawl --pages $(or $(PAGES),5000)
+$(PEER)/.installed: tests/bench/peer.lock
+	@test -x $(PEER)/bin/python || $(PYTHON) -m venv $(PEER)
+	$(PEER)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r tests/bench/peer.lock
+	@touch $@
+
+bench: install $(PEER)/.installed ## Scrapy and Odradek on the same site in one run, and where the time goes [PAGES=20000 ROUNDS=3]
+	$(BIN)/python -m tests.bench.versus --pages $(or $(PAGES),20000) --rounds $(or $(ROUNDS),3) --scrapy $(PEER)/bin/python $(ARGS)
 
 bench-items: install ## items through the topic into MongoDB, each once, again with duplicates and kill -9, to Parquet and back [ITEMS=1000000]
 	$(BIN)/python -m tests.bench.items --items $(or $(ITEMS),1000000) $(ARGS)
@@ -72,6 +78,7 @@ LOCK := $(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-head
 lock: install ## pin every dependency again, with hashes and without index addresses
 	$(LOCK) --universal --python-version 3.11 --extra embedded --extra parquet --extra s3 --extra dev pyproject.toml -o requirements.lock
 	$(LOCK) --universal --python-version 3.13 --extra parquet --extra s3 -c requirements.lock pyproject.toml -o compose/requirements.lock
+	echo scrapy | $(LOCK) --universal --python-version 3.11 - -o tests/bench/peer.lock
 	echo hatchling | $(LOCK) --universal --python-version 3.13 -c requirements.lock - -o compose/build.lock
 
 docs: install ## write the generated documents again
