@@ -34,15 +34,17 @@ class Catalogue:
     cards: int = 10
     words_per_card: int = 130
     far_links: int = 14
+    first_host: int = 1
+    """Last number of the first host's address."""
 
     def url(self, page: int) -> str:
         """Address of a page."""
         page %= self.pages
-        return f"http://127.0.0.{1 + page % self.hosts}:{self.port}/p/{page}.html"
+        return f"http://127.0.0.{self.first_host + page % self.hosts}:{self.port}/p/{page}.html"
 
     def addresses(self) -> list[str]:
         """The hosts, as a job's `allowed_domains` wants them."""
-        return [f"127.0.0.{1 + host}" for host in range(self.hosts)]
+        return [f"127.0.0.{self.first_host + host}" for host in range(self.hosts)]
 
     def links(self, page: int) -> list[str]:
         """Outlinks of a page: navigation, neighbours, two children, and a few far away."""

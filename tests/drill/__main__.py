@@ -1,0 +1,73 @@
+"""`python -m tests.drill --faults 100 --seed 1`: fault drills on embedded engines, with a report.
+
+Exit code 0 if nothing was lost, stored twice or left unexplained. A failure is repeated by its seed; one kind of fault
+is tried by `--only broker`. The state of the disk can be made full only where this may mount a file system.
+"""
+
+import argparse
+import asyncio
+import json
+import shlex
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.drill.plan import plan, rounds
+from tests.drill.report import Report, markdown
+from tests.drill.running import run
+from tests.drill.stack import SmallDisk
+
+ENGINES = "two of every service on Apache Kafka (one broker), SecantusDB and noida-db, four partitions"
+
+
+def drill(folder: Path, *, faults: int, seed: int, in_round: int = 5, delay_ms: int = 300,
+          only: Sequence[str] = (), command: str = "") -> Report:  # fmt: skip
+    """One drill in this folder; its report."""
+    disk, cannot = None, {}
+    try:
+        disk = SmallDisk(folder / "state")
+    except OSError as error:
+        cannot["disk_full"] = str(error)
+    planned = plan(seed, faults, without=tuple(cannot), only=only)
+    report = Report(command=command, seed=seed, engines=ENGINES, load="", not_possible=cannot)
+    try:
+        return asyncio.run(run(folder, rounds(planned, in_round), report, delay_ms=delay_ms, disk=disk, say=_say))
+    finally:
+        if disk is not None:
+            disk.close()
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)  # noqa: T201  (what is going on, for who waits)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--faults", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--in-round", type=int, default=5, help="faults in one crawl")
+    parser.add_argument("--delay-ms", type=int, default=300, help="between two requests to one of twenty hosts")
+    parser.add_argument("--only", nargs="*", default=(), help="kinds of faults")
+    parser.add_argument("--markdown", type=Path, help="write the report there")
+    parser.add_argument("--json", type=Path, help="write everything there")
+    parser.add_argument("--keep", type=Path, help="folder of state and logs, kept")
+    given = parser.parse_args()
+    command = f"python -m tests.drill --faults {given.faults} --seed {given.seed}"
+    command += f" --only {shlex.join(given.only)}" if given.only else ""
+    with tempfile.TemporaryDirectory(prefix="odradek-drill-") as temporary:
+        report = drill(
+            given.keep or Path(temporary), faults=given.faults, seed=given.seed, in_round=given.in_round,
+            delay_ms=given.delay_ms, only=given.only, command=command,
+        )  # fmt: skip
+    text = json.dumps(report.to_json(), indent=1, default=str)
+    if given.json:
+        given.json.write_text(text + "\n")
+    if given.markdown:
+        given.markdown.write_text(markdown(report))
+    print(json.dumps(report.totals()))  # noqa: T201  (the result)
+    return 0 if report.good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+"""Faults of the engines: brokers killed, restarted and silent, stores away."""
+
+import asyncio
+import random
+import signal
+
+from tests.drill.stack import SESSION_S
+from tests.drill.world import World
+
+AWAY_S = 10.0
+
+
+async def broker(world: World, target: str, _: random.Random) -> None:
+    """Killed with -9 and started at once; stopped in order and started; or deaf for longer than a session."""
+    if target == "kill":
+        world.stack.signal("kafka", signal.SIGKILL)
+        world.killed["kafka"] += 1
+    elif target == "restart":
+        await world.stack.take_down("kafka")
+        await world.stack.bring_up("kafka")
+    else:
+        world.stack.signal("kafka", signal.SIGSTOP)
+        await asyncio.sleep(SESSION_S + 2)
+        world.stack.signal("kafka", signal.SIGCONT)
+
+
+async def away(world: World, target: str, rng: random.Random) -> None:
+    """Stores that are not there for a while. MongoDB may be killed with -9.
+
+    The embedded search engine is stopped in order: a -9 may cost it the events of its last seconds.
+    """
+    names = target.split("+")
+    if "mongodb" in names and rng.random() < 0.5:
+        world.stack.signal("mongodb", signal.SIGKILL)
+        world.killed["mongodb"] += 1
+    await world.stack.take_down(*names)
+    await asyncio.sleep(AWAY_S)
+    await world.stack.bring_up(*names)

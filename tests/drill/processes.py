@@ -1,0 +1,119 @@
+"""Faults of processes: killed, stopped for longer than their session, joined by others, without their tables."""
+
+import asyncio
+import random
+import shutil
+import signal
+
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs re-export without saying so
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ResourceType,
+)
+from tests.drill.stack import SESSION_S
+from tests.drill.world import World
+
+from odradek.kafka.client import connection_config
+from odradek.testing.broker import everything_in
+from odradek_scheduler.core.tables import TABLE_NAMES
+from odradek_scheduler.layout import changelog_config, changelog_name
+
+CHANGES, EVERY_S = 4, 3.0
+"""Members that join and leave in a storm, and how often."""
+MORE_THAN_PARTITIONS = 3
+COMPACTION_S = 20.0
+FULL_S = 6.0
+
+
+def victims(world: World, target: str, rng: random.Random) -> list[str]:
+    """Names of children: a different one for each kind in `scheduler+parser`."""
+    found: list[str] = []
+    for kind in target.split("+"):
+        found.append(rng.choice([name for name in world.stack.members(kind) if name not in found]))
+    return found
+
+
+def _kill(world: World, names: list[str]) -> None:
+    for name in names:
+        world.stack.signal(name, signal.SIGKILL)
+        world.killed[name] += 1
+
+
+async def kill(world: World, target: str, rng: random.Random) -> None:
+    """SIGKILL, all in the same instant; the supervisor starts them again."""
+    _kill(world, victims(world, target, rng))
+
+
+async def freeze(world: World, target: str, rng: random.Random) -> None:
+    """SIGSTOP for longer than the session, then SIGCONT: a process that does not know that others have its work."""
+    (name,) = victims(world, target, rng)
+    world.stack.signal(name, signal.SIGSTOP)
+    await asyncio.sleep(SESSION_S + 2)
+    world.stack.signal(name, signal.SIGCONT)
+
+
+async def storm(world: World, target: str, _: random.Random) -> None:
+    """Replicas that join and leave every few seconds."""
+    for _again in range(CHANGES // 2):
+        name = await world.stack.join(target)
+        await asyncio.sleep(EVERY_S)
+        await world.stack.leave(name)
+        await asyncio.sleep(EVERY_S / 2)
+
+
+async def crowd(world: World, target: str, _: random.Random) -> None:
+    """More workers than partitions, for a while."""
+    more = world.settings.partitions - len(world.stack.members(target)) + MORE_THAN_PARTITIONS - 2
+    names = [await world.stack.join(target) for _ in range(more)]
+    await asyncio.sleep(EVERY_S)
+    for name in names:
+        await world.stack.leave(name)
+
+
+async def wipe(world: World, target: str, rng: random.Random) -> None:
+    """The whole state folder of schedulers is deleted under them, and they are killed."""
+    names = victims(world, target, rng)
+    for name in names:
+        world.stack.signal(name, signal.SIGSTOP)
+    for name in names:
+        folder = world.settings.state_dir / "scheduler" / name.rpartition("-")[2]
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+    _kill(world, names)
+
+
+async def compact(world: World, _: str, rng: random.Random) -> None:
+    """Kafka compacts the changelogs as hard as it can; then all schedulers lose their tables."""
+    settings = world.settings
+    topics = [changelog_name(settings, table) for table in TABLE_NAMES]
+    hard = {"min.compaction.lag.ms": "0", "segment.ms": "1000", "min.cleanable.dirty.ratio": "0.01"}
+    await asyncio.to_thread(_configure, world, topics, hard)
+    await asyncio.sleep(COMPACTION_S)
+    ledger = changelog_name(settings, "ledger").removeprefix(settings.topic_prefix)
+    left = len(await asyncio.to_thread(_records_in, world, ledger))
+    ends = await asyncio.to_thread(world.ends.end_offsets, ledger)
+    world.remarks.append(f"{left} records left of {sum(ends.values())} in the ledger's changelog")
+    await wipe(world, "scheduler+scheduler", rng)
+    gentle = changelog_config() | {"segment.ms": "604800000", "min.cleanable.dirty.ratio": "0.5"}
+    await asyncio.to_thread(_configure, world, topics, {name: gentle[name] for name in hard})
+
+
+def _records_in(world: World, topic: str) -> list[object]:
+    return list(everything_in(world.settings, topic))
+
+
+def _configure(world: World, topics: list[str], values: dict[str, str]) -> None:
+    admin = AdminClient(connection_config(world.settings))
+    entries = [ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET) for name, value in values.items()]
+    resources = [ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries) for topic in topics]
+    for future in admin.incremental_alter_configs(resources).values():
+        future.result(timeout=20)
+
+
+async def disk_full(world: World, _: str, __: random.Random) -> None:
+    """Not a block left in the file system of the state folder, for some seconds."""
+    assert world.disk is not None, "planned although no disk could be mounted"
+    await asyncio.to_thread(world.disk.fill)
+    await asyncio.sleep(FULL_S)
+    await asyncio.to_thread(world.disk.widen)

@@ -1,0 +1,176 @@
+"""Runs a plan: rounds of a crawl, faults in each, a reckoning after each."""
+
+import asyncio
+import contextlib
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+from tests.drill.faults import MAY_END, inject
+from tests.drill.gathering import dead_letters, gather
+from tests.drill.plan import Planned
+from tests.drill.reckoning import Expected, reckon
+from tests.drill.report import Happening, Report, Round
+from tests.drill.sites import HOSTILE, GrowingSite
+from tests.drill.stack import DrillStack, SmallDisk
+from tests.drill.topics import cut_off
+from tests.drill.world import World, recovered, until
+from tests.e2e.crawling import CARDS_RULE
+
+from odradek.clock import now_ms
+from odradek.contracts import timestamp
+from odradek.kafka.ends import Ends
+from odradek.runtime.supervisor import Happened
+from odradek.testing.hostile import HostileSite
+from odradek.topics import ITEMS, LOGS, PAGES, SCHEDULED
+
+BETWEEN_PAGES = 40
+"""Pages that the site gives away between a recovery and the next fault."""
+START_S = 60.0
+
+
+@dataclass(slots=True)
+class Drill:
+    """Stack, disk and notes of a whole drill."""
+
+    stack: DrillStack
+    report: Report
+    say: Callable[[str], None]
+    disk: SmallDisk | None
+    delay_ms: int
+    happened: list[Happened] = field(default_factory=list)
+
+    async def round(self, number: int, faults: Sequence[Planned]) -> None:
+        """One crawl with these faults."""
+        begun = time.monotonic()
+        async with self._world() as (world, hostile):
+            world.begun_at = timestamp(now_ms())
+            letters = await asyncio.to_thread(dead_letters, world)
+            world.job = await world.submit(**_growing_job(world.site, self.delay_ms))
+            hostile_job = await world.submit(**_hostile_job(hostile))
+            for fault in faults:
+                await self._pages_later(world)
+                await self._fault(world, number, fault)
+            world.site.closed = True
+            closed = time.monotonic()
+            found = await gather(world, hostile_job, letters)
+            expected = Expected(
+                pages=world.site.linked, hostile=_hostile_outcomes(), bad_jobs=world.foreseen.bad_jobs,
+                dead_letters=world.foreseen.dead_letters, gaps=world.foreseen.gaps,
+            )  # fmt: skip
+            verdict = reckon(expected, found)
+            for topic in (SCHEDULED, PAGES, ITEMS, LOGS):  # as retention would, so that no round reads another's
+                await asyncio.to_thread(cut_off, world, topic)
+        now = time.monotonic()
+        self.report.rounds.append(
+            Round(number=number, pages=expected.pages, seconds=now - begun, end_s=now - closed, verdict=verdict)
+        )
+        self.say(f"round {number}: {expected.pages} pages, {now - begun:.0f} s, {verdict}")
+
+    async def _fault(self, world: World, number: int, fault: Planned) -> None:
+        first, killed = len(self.happened), world.killed.copy()
+        world.remarks.clear()
+        begun = time.monotonic()
+        stuck = ""
+        try:
+            await inject(world, fault)
+        except TimeoutError as error:
+            stuck = str(error)
+        healed = time.monotonic()
+        stuck = stuck or await recovered(world, healed)
+        now = time.monotonic()
+        died = Counter(each.name for each in self.happened[first:] if each.event == "died")
+        alone = died - (world.killed - killed)
+        self.report.happenings.append(
+            Happening(
+                fault=fault, round=number, lasted_s=round(healed - begun, 1),
+                recovery_s=None if stuck else round(now - healed, 1), stuck=stuck, remarks=tuple(world.remarks),
+                by_itself=tuple(name for name in alone.elements() if name.partition("-")[0] != MAY_END.get(fault.kind)),
+            )
+        )  # fmt: skip
+        self.say(f"{fault.number} {fault.name}: {healed - begun:.1f} s, {stuck or f'{now - healed:.1f} s to recover'} "
+                 f"{world.remarks} {dict(alone)}")  # fmt: skip
+
+    async def _pages_later(self, world: World) -> None:
+        wanted = world.site.served + BETWEEN_PAGES
+
+        async def there() -> bool | None:
+            return True if world.site.served >= wanted else None
+
+        with contextlib.suppress(TimeoutError):  # then the next recovery says what stands still
+            await until(there, START_S, "")
+
+    @contextlib.asynccontextmanager
+    async def _world(self) -> AsyncIterator[tuple[World, HostileSite]]:
+        ends = Ends(self.stack.settings)
+        async with (
+            GrowingSite() as site,
+            HostileSite() as hostile,
+            httpx.AsyncClient(base_url=self.stack.api_url, timeout=10, trust_env=False) as client,
+        ):
+            yield World(self.stack, site, client, ends, disk=self.disk), hostile
+        ends.close()
+
+
+async def run(folder: Path, rounds: Sequence[Sequence[Planned]], report: Report, *, delay_ms: int,
+              disk: SmallDisk | None, say: Callable[[str], None] = print) -> Report:  # fmt: skip
+    """The whole drill in a folder of its own; fills the report."""
+    happened: list[Happened] = []
+    stack = DrillStack(folder, happened.append)
+    begun = time.monotonic()
+    try:
+        await stack.start()
+        say(f"started in {time.monotonic() - begun:.1f} s")
+        drill = Drill(stack, report, say, disk, delay_ms, happened)
+        for number, faults in enumerate(rounds, 1):
+            await drill.round(number, faults)
+    finally:
+        await stack.stop()
+        report.seconds = time.monotonic() - begun
+        report.load = f"load {os.getloadavg()[1]:.1f} at the end, {os.cpu_count()} cores"
+        report.errors = errors_in(folder / "logs")
+    return report
+
+
+def errors_in(logs: Path) -> dict[str, int]:
+    """What was written at level error, by service and event."""
+    found: Counter[str] = Counter()
+    for path in logs.glob("*.log*"):
+        kind = path.name.partition(".")[0].partition("-")[0]
+        for line in path.read_text(errors="replace").splitlines():
+            if '"level": "error"' not in line and '"level": "critical"' not in line:
+                continue
+            with contextlib.suppress(ValueError):
+                found[f"{kind} {str(json.loads(line).get('event'))[:60]}"] += 1
+    return dict(found)
+
+
+def _growing_job(site: GrowingSite, delay_ms: int) -> dict[str, Any]:
+    return {
+        "name": "drill",
+        "seeds": [site.catalogue.url(0)],
+        "scope": {"allowed_domains": site.catalogue.addresses()},
+        "politeness": {"delay": f"{delay_ms}ms", "concurrency_per_host": 1, "max_delay": "1s"},
+        "fetch": {"timeout": "5s", "retries": 10},
+        "extract": [CARDS_RULE],
+    }
+
+
+def _hostile_job(site: HostileSite) -> dict[str, Any]:
+    return {
+        "name": "hostile",
+        "seeds": [site.url(name) for name in HOSTILE],
+        "scope": {"follow_links": False, "sitemaps": False},
+        "politeness": {"delay": "0s", "concurrency_per_host": 4, "respect_robots": False},
+        "fetch": {"timeout": "5s", "max_bytes": "1MiB", "retries": 10},
+    }
+
+
+def _hostile_outcomes() -> Counter[str]:
+    return Counter(f"{each.outcome} {each.reason}" if each.reason else each.outcome for each in HOSTILE.values())
