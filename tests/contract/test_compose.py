@@ -81,6 +81,12 @@ def test_every_container_has_a_health_check_or_ends() -> None:
     assert "HEALTHCHECK" in (COMPOSE / "Dockerfile").read_text()
 
 
+def test_health_checks_ask_for_no_newer_docker_than_distributions_have() -> None:
+    """Docker before 25 knows no `start_interval`, and compose then starts nothing at all."""
+    texts = [path.read_text() for path in (*COMPOSE.glob("*.yaml"), COMPOSE / "Dockerfile")]
+    assert [text for text in texts if "start_interval" in text or "start-interval" in text] == []
+
+
 def test_every_folder_that_is_a_volume_is_made_in_the_image() -> None:
     """A volume takes its owner from the image; else it is root's, and the services cannot write."""
     made = set(re.search(r"install -d .*", (COMPOSE / "Dockerfile").read_text()).group().split())  # type: ignore[union-attr]  # a failure shows it
