@@ -20,6 +20,8 @@ from tests.e2e.composing import CARDS, PAGES, PORTS, WANTED, Stack, a_stack
 SERVICES = ("scheduler", "fetcher", "parser", "indexer", "api")
 STORES = ("mongodb", "elasticsearch", "kafka")
 FETCHERS = 4
+SLOW = {"delay": "20ms", "concurrency_per_host": 1}
+"""Twenty seconds for 1,000 pages, so that what happens to a job happens in its midst."""
 
 pytestmark = WANTED
 
@@ -84,17 +86,19 @@ def test_four_fetchers_share_the_partitions(stack: Stack) -> None:
 
 @pytest.mark.parametrize("service", [*SERVICES, *STORES])
 def test_what_is_killed_loses_nothing(stack: Stack, service: str) -> None:
-    job = stack.submit()
+    job = stack.submit(politeness=SLOW)
     pages = stack.crawled(job, 0.1)
     stack.compose("kill", "--signal", "KILL", service)
+    if service != "api":
+        assert stack.ask(f"/v1/jobs/{job}")["state"] == "running"
     seconds = stack.up("--no-recreate", "--scale", f"fetcher={FETCHERS}")
     shown(f"{service} killed at {pages} pages, all healthy again after {seconds:.0f} s")
     stack.finished(job)
 
 
 def test_a_half_done_job_goes_on_after_down_and_up(stack: Stack) -> None:
-    job = stack.submit()
-    pages = stack.crawled(job, 0.3)
+    job = stack.submit(politeness=SLOW)
+    pages = stack.crawled(job, 0.1)
     stack.compose("down")
     shown(f"down at {pages} pages; up again in {stack.up():.0f} s")
     stack.finished(job)

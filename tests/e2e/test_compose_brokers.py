@@ -28,9 +28,10 @@ def test_every_topic_is_on_three_brokers(stack: Stack) -> None:
 
 @pytest.mark.parametrize("broker", ["kafka", "kafka-2"])
 def test_a_killed_broker_loses_nothing(stack: Stack, broker: str) -> None:
-    job = stack.submit()
+    job = stack.submit(politeness={"delay": "20ms", "concurrency_per_host": 1})
     pages = stack.crawled(job, 0.1)
     stack.compose("kill", "--signal", "KILL", broker)
+    assert stack.ask(f"/v1/jobs/{job}")["state"] == "running"
     print(f"{broker} killed at {pages} pages")  # noqa: T201  (figures)
     stack.finished(job)  # while it is away
     print(f"complete without it; all healthy again after {stack.up('--no-recreate'):.0f} s")  # noqa: T201  (figures)
