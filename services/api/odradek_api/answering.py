@@ -1,13 +1,19 @@
 """Problems as responses, and answers that begin before their request has ended."""
 
+import asyncio
 import json
+from collections.abc import AsyncIterator
 
+import structlog
 from starlette.responses import Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from odradek_api.core.problems import Problem
 from odradek_api.tracing import REQUEST_ID
 
+UNREAD_S = 60.0
+"""A client that sends and does not read would wait for ever, and its job with it."""
+log = structlog.get_logger()
 PROBLEM_TYPE = "application/problem+json"
 
 
@@ -23,12 +29,26 @@ def document_response(path: str, problem: Problem) -> Response:
 
 
 class DuplexResponse(StreamingResponse):
-    """Streams while the request's body is still read: nobody else may listen to the client meanwhile."""
+    """Streams while the request's body is still read: nobody else may listen to the client meanwhile.
+
+    A client that reads nothing for `unread_s` is let go.
+    """
+
+    def __init__(self, lines: AsyncIterator[bytes], status: int, kind: str, unread_s: float = UNREAD_S) -> None:
+        super().__init__(lines, status, media_type=kind)
+        self._unread_s = unread_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002  (ASGI's signature)
         """Send everything, and let the generator finish whatever happens."""
+
+        async def sending(message: Message) -> None:
+            async with asyncio.timeout(self._unread_s):
+                await send(message)
+
         try:
-            await self.stream_response(send)
+            await self.stream_response(sending)
+        except TimeoutError:
+            log.warning("client_does_not_read", path=scope["path"])
         finally:
             close = getattr(self.body_iterator, "aclose", None)
             if close is not None:

@@ -89,9 +89,9 @@ SEEDS_BODY: dict[str, Any] = {
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Problem documents of these statuses, for `responses`."""
     problem = {"application/problem+json": {"schema": {"$ref": REF.format(model="Problem")}}}
-    return {
-        status: {"description": HTTPStatus(status).phrase, "content": problem} for status in (*_ALWAYS, *statuses, 503)
-    }
+    slow = (408,) if 415 in statuses else ()  # noqa: PLR2004  (where there is a body)
+    every = (*_ALWAYS, *slow, *statuses, 503)
+    return {status: {"description": HTTPStatus(status).phrase, "content": problem} for status in every}
 
 
 def document(app: FastAPI) -> Callable[[], dict[str, Any]]:

@@ -1,5 +1,6 @@
 """Who may ask: keys where there are keys, and never a web page of a browser."""
 
+import asyncio
 import hmac
 import time
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from odradek.keys import hashed, known_keys
 from odradek.settings import Settings
 from odradek_api.answering import document_response
 from odradek_api.core.limits import Rates
-from odradek_api.core.problems import Problem, body_too_large, too_often
+from odradek_api.core.problems import Problem, body_too_large, too_often, too_slow
 from odradek_api.tickets import Tickets
 from odradek_api.tracing import REQUEST_ID, request_id_of
 
@@ -23,6 +24,8 @@ JSON_TYPES = ("application/json", "application/merge-patch+json")
 OPEN_PATHS = ("/", "/health/live", "/health/ready", "/docs", "/openapi.json")
 CONSOLE = "/console/"
 """Its files are the same for everybody; what they show is asked for with a key."""
+BODY_IDLE_S = 60.0
+"""A body of which nothing came for so long is given up: what waits for its end would wait for ever."""
 
 
 def is_loopback(host: str) -> bool:
@@ -50,8 +53,8 @@ def refuse_open_door(settings: Settings) -> None:
 class Door:
     """Checks every request before a route sees it, and gives every answer the request's id."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, tickets: Tickets) -> None:
-        self._app, self._tickets = app, tickets
+    def __init__(self, app: ASGIApp, settings: Settings, tickets: Tickets, idle_s: float = BODY_IDLE_S) -> None:
+        self._app, self._tickets, self._idle_s = app, tickets, idle_s
         self._keys = known_keys(settings)
         self._loopback = is_loopback(settings.api_host)
         self._rates = Rates(settings.api_rate)
@@ -117,20 +120,27 @@ class Door:
         return owner
 
     def _capped(self, path: str, headers: Mapping[str, str], receive: Receive) -> Receive:
-        """The body, until it is larger than may be.
+        """The body, until it is larger than may be or does not go on.
 
         Raises:
-            Problem: 413 when it says so itself; in the stream when it does not.
+            Problem: 413 when it says so itself, in the stream when it does not; 408 in the stream.
         """
         most = self._max_seeds if path.endswith("/seeds") else self._max_body
         announced = headers.get("content-length", "0")
         if announced.isdecimal() and int(announced) > most:
             raise body_too_large(most)
-        seen = 0
+        seen, whole = 0, False
 
         async def receiving() -> Message:
-            nonlocal seen
-            message = await receive()
+            nonlocal seen, whole
+            if whole:
+                return await receive()
+            try:
+                async with asyncio.timeout(self._idle_s):
+                    message = await receive()
+            except TimeoutError:
+                raise too_slow(self._idle_s) from None
+            whole = not message.get("more_body", False)
             seen += len(message.get("body", b""))
             if seen > most:
                 raise body_too_large(most)

@@ -1,6 +1,7 @@
 """Streams of seeds into a job: judged chunk by chunk, each acknowledged by Kafka before it is answered."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from contextlib import aclosing
 
 from odradek.contracts import JobRecord
 from odradek.settings import Settings
@@ -30,26 +31,29 @@ class Seeding:
             Problem: 404; 409 for a job that was cancelled or has expired; 422 for another list with the same key.
         """
         verdicts = Verdicts()
-        async for _ in self.judged(job, chunks, verdicts, key):
-            pass
+        async with aclosing(self.judged(job, chunks, verdicts, key)) as told:
+            async for _ in told:
+                pass
         return verdicts
 
     async def judged(
         self, job: str, chunks: Chunks, verdicts: Verdicts, key: str | None = None
-    ) -> AsyncIterator[Sequence[Verdict]]:
+    ) -> AsyncGenerator[Sequence[Verdict]]:
         """As `add`, and the verdicts of every chunk once Kafka has the seeds taken from it."""
         if key is None:
-            async for told in self._sent(job, chunks, verdicts):
-                yield told
+            async with aclosing(self._sent(job, chunks, verdicts)) as sent:
+                async for told in sent:
+                    yield told
             return
         async with self._keys.of(f"{job}\0{key}"):
             record = open_record(self._records.get(job))
             repeat = Repeat(key, receipt_of(record.receipts, key))
             told_all = self._again if repeat.done else self._resumed
-            async for told in told_all(record, chunks, verdicts, repeat):
-                yield told
+            async with aclosing(told_all(record, chunks, verdicts, repeat)) as again:
+                async for told in again:
+                    yield told
 
-    async def _sent(self, job: str, chunks: Chunks, verdicts: Verdicts) -> AsyncIterator[Sequence[Verdict]]:
+    async def _sent(self, job: str, chunks: Chunks, verdicts: Verdicts) -> AsyncGenerator[Sequence[Verdict]]:
         with self._submissions.working(SEEDS) as submission:
             judge = self._judge(await self._submissions.begin(job, submission))
             try:
@@ -63,7 +67,7 @@ class Seeding:
 
     async def _resumed(
         self, record: JobRecord, chunks: Chunks, verdicts: Verdicts, repeat: Repeat
-    ) -> AsyncIterator[Sequence[Verdict]]:
+    ) -> AsyncGenerator[Sequence[Verdict]]:
         """From the first line that Kafka does not have."""
         with self._submissions.working(SEEDS) as submission:
             judge = self._judge(await self._submissions.begin(record.job, submission))
@@ -84,7 +88,7 @@ class Seeding:
 
     async def _again(
         self, record: JobRecord, chunks: Chunks, verdicts: Verdicts, repeat: Repeat
-    ) -> AsyncIterator[Sequence[Verdict]]:
+    ) -> AsyncGenerator[Sequence[Verdict]]:
         """All of it is in Kafka: only the verdicts are told again."""
         judge = self._judge(record)
         async for chunk in chunks:

@@ -1,13 +1,22 @@
 """What nobody sends by mistake: it is refused with a sentence, and costs the good lines beside it nothing."""
 
+import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
 import pytest
+from structlog.testing import capture_logs
 from tests.component.api.fakes import World
 
 from odradek.contracts import Discovered, JobRecord
 from odradek.specification import MAX_META_BYTES
+from odradek_api.answering import DuplexResponse
+from odradek_api.app import create_app
+from odradek_api.core.lines import NDJSON
+from odradek_api.core.seeds import SeedLine
+from odradek_api.routes.seeds import verdict_lines
+from odradek_api.security import Door
 
 DIGITS = "9" * 5000
 """More than Python makes a number of."""
@@ -142,3 +151,53 @@ async def test_a_reason_is_a_word(world: World) -> None:
         answer = await client.post(f"/v1/jobs/j/retry-failed?reason={'x' * 1000}")
 
     assert answer.status_code == 422
+
+
+def scope_of(path: str, *headers: tuple[bytes, bytes]) -> dict[str, Any]:
+    known = [(b"host", b"127.0.0.1"), (b"content-type", b"text/plain"), (b"transfer-encoding", b"chunked")]
+    return {
+        "type": "http", "method": "POST", "path": path, "query_string": b"", "root_path": "",
+        "headers": [*known, *headers],
+    }  # fmt: skip
+
+
+async def test_a_body_that_does_not_go_on_is_given_up_and_its_job_waits_no_longer(world: World) -> None:
+    pieces = [{"type": "http.request", "body": GOOD, "more_body": True}]
+
+    async def receive() -> dict[str, Any]:
+        if not pieces:
+            await asyncio.Event().wait()
+        return pieces.pop()
+
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    parts = world.parts()
+    door = Door(create_app(parts), world.settings, parts.tickets, idle_s=0.01)
+    await door(scope_of("/v1/jobs/j/seeds"), receive, send)
+
+    assert sent[0]["status"] == 408
+    assert world.gateway.records.get("j").seeding == ()
+
+
+async def test_a_client_that_sends_and_never_reads_is_let_go(world: World) -> None:
+    async def chunks() -> AsyncIterator[Any]:
+        while True:
+            yield [(1, SeedLine("https://a.example/"))]
+
+    async def receive() -> dict[str, Any]:
+        await asyncio.Event().wait()
+        return {}
+
+    async def send(message: Any) -> None:
+        if message["type"] == "http.response.body":
+            await asyncio.Event().wait()
+
+    response = DuplexResponse(verdict_lines(world.gateway.seeding, "j", chunks(), None), 202, NDJSON, unread_s=0.01)
+    with capture_logs() as logs:
+        await response(scope_of("/v1/jobs/j/seeds"), receive, send)
+
+    assert [entry["event"] for entry in logs] == ["client_does_not_read"]
+    assert world.gateway.records.get("j").seeding == ()

@@ -67,6 +67,11 @@ def body_too_large(most: int) -> Problem:
     return Problem(413, "Too large", f"A body may have {most:,} bytes here; send it in several requests.")
 
 
+def too_slow(idle_s: float) -> Problem:
+    """408 for a body that does not go on."""
+    return Problem(408, "Too slow", f"Nothing of the body came for {idle_s:g} s; send it again.")
+
+
 def job_too_large(size: int, most: int) -> Problem:
     """413 for a job whose record is larger than a message."""
     detail = f"The job has {size:,} bytes, at most {most:,} fit; submit it without its seeds and stream them to /seeds."

@@ -1,6 +1,7 @@
 """Seeds, streamed."""
 
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import Annotated
 
 import msgspec
@@ -52,17 +53,19 @@ async def seeds(
     gateway.refuse_over(job)
     chunks = await seed_chunks(request)
     if NDJSON in request.headers.get("accept", ""):
-        lines = _verdict_lines(gateway.seeding, job, chunks, idempotency_key)
-        return DuplexResponse(lines, 202, media_type=NDJSON)
+        lines = verdict_lines(gateway.seeding, job, chunks, idempotency_key)
+        return DuplexResponse(lines, 202, NDJSON)
     return JSONResponse((await gateway.seeding.add(job, chunks, idempotency_key)).answer(), 202)
 
 
-async def _verdict_lines(seeding: Seeding, job: str, chunks: Chunks, key: str | None) -> AsyncIterator[bytes]:
+async def verdict_lines(seeding: Seeding, job: str, chunks: Chunks, key: str | None) -> AsyncIterator[bytes]:
+    """A line of JSON for every seed once Kafka has it, and the totals, or the error that cut it off, in the last."""
     verdicts, encode = Verdicts(), msgspec.json.encode
     try:
-        async for told in seeding.judged(job, chunks, verdicts, key):
-            if told:
-                yield b"\n".join([encode(each.shown()) for each in told]) + b"\n"
+        async with aclosing(seeding.judged(job, chunks, verdicts, key)) as judged:
+            async for told in judged:
+                if told:
+                    yield b"\n".join([encode(each.shown()) for each in told]) + b"\n"
     except (ClientDisconnect, InfrastructureAway, Problem) as error:
         # The status is out already; a last line without totals says that not everything was taken.
         said = str(error) or "the body did not arrive whole"
