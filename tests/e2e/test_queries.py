@@ -8,6 +8,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -36,6 +37,7 @@ from odradek.stores import (
     connect_search,
     refresh_path,
 )
+from odradek_api.core.activity import HISTORY_BUCKETS, interval_s
 from odradek_api.core.cursors import cursor_of
 from odradek_api.core.queries import after_cursor, events_query
 from odradek_api.reading import Reader
@@ -245,15 +247,22 @@ def test_full_text_on_the_error_message(asked: Asked, q: str, reasons: set[str])
     assert asked.ids(q=q) == those(lambda each: each.event.reason in reasons)
 
 
-def test_a_timeline_by_the_minute(asked: Asked) -> None:
-    since = timestamp(NOW_MS - 10 * MINUTE_MS)
-    minutes = Counter(event.timestamp[:16] for event in EVENTS if event.timestamp >= since)
+@pytest.mark.parametrize("span", [10, 60 * 24 * 365])
+def test_a_timeline_of_moments_as_close_as_the_span_of_what_is_found_lets_them_be(asked: Asked, span: int) -> None:
+    since = timestamp(NOW_MS - span * MINUTE_MS)
+    times = [at_ms(event.timestamp) for event in EVENTS if event.timestamp >= since]
+    every_s = interval_s(max(times) - min(times))
+    moments = Counter(at - at % (every_s * 1000) for at in times)
 
-    found = asked.facets(since="10m")["time"]
+    found = asked.facets(since=f"{span}m")
 
-    assert [(each["at"], each["count"]) for each in found] == [
-        (f"{minute}:00.000Z", count) for minute, count in sorted(minutes.items())
-    ]
+    assert found["every_s"] == every_s
+    assert {at_ms(each["at"]): each["count"] for each in found["time"]} == moments
+    assert len(moments) <= HISTORY_BUCKETS + 1
+
+
+def at_ms(at: str | int) -> int:
+    return at if isinstance(at, int) else round(datetime.fromisoformat(at).timestamp() * 1000)
 
 
 def test_pages_hold_every_event_once_newest_first(asked: Asked) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import Request
 
 from odradek.settings import Settings
+from odradek_api.core.census import Census
 from odradek_api.fresh import Fresh
 from odradek_api.gateway import Gateway
 from odradek_api.hosts import Hosts
@@ -45,6 +46,8 @@ class Parts:
     tickets: Tickets = field(default_factory=Tickets)
     job_lists: Fresh[Any, Any] = field(default_factory=lambda: Fresh(JOB_LIST_S))
     """Pages of the list of jobs, shared by those who watch the same one."""
+    census: Fresh[str, Census] = field(default_factory=lambda: Fresh(JOB_LIST_S))
+    """All jobs, shared by those who make such pages."""
 
 
 def parts(request: Request) -> Parts:

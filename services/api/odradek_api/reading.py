@@ -26,7 +26,15 @@ from odradek.stores import (
 )
 from odradek_api.core.activity import interval_s
 from odradek_api.core.problems import Problem
-from odradek_api.core.queries import NEWEST_FIRST, OLDEST_FIRST, end_body, facets_body, facets_of, events_body, time_of_end
+from odradek_api.core.queries import (
+    NEWEST_FIRST,
+    OLDEST_FIRST,
+    end_body,
+    end_ms,
+    events_body,
+    facets_body,
+    facets_of,
+)
 from odradek_api.ports import Newest
 
 AWAY = "Store is away"
@@ -97,7 +105,7 @@ class Reader:
 
     def facets(self, query: Document) -> Document:
         """Counts of the crawl events that match, by outcome, status, host, reason, action and time."""
-        first, last = (time_of_end(self._searched(end_body(query, order))) for order in (OLDEST_FIRST, NEWEST_FIRST))
+        first, last = (end_ms(self._searched(end_body(query, order))) for order in (OLDEST_FIRST, NEWEST_FIRST))
         every_s = interval_s(0 if first is None or last is None else last - first)
         return facets_of(self._searched(facets_body(query, every_s)), every_s)
 

@@ -106,6 +106,7 @@ async def test_an_export_of_nothing_is_a_whole_file(world: World, format_: str) 
         "/v1/logs",
         "/v1/logs/facets",
         "/v1/dead-letters",
+        "/v1/dead-letters/reasons",
     ],
 )
 async def test_a_store_that_is_away_is_a_503_and_jobs_still_answer(world: World, path: str) -> None:
@@ -176,6 +177,20 @@ async def test_dead_letters_are_listed_by_reason_with_the_beginning_of_their_val
     (letter,) = (await got(world, "/v1/dead-letters", reason="poison")).json()["data"]
 
     assert (letter["id"], letter["preview"]) == ("odradek.scheduled-1-7", "\x00untouched")
+
+
+async def test_dead_letters_are_counted_by_reason_and_how_many_were_sent_again(world: World) -> None:
+    letters = [a_letter(_id=f"{n}", reason="poison" if n else "other", replayed_at=n or None) for n in range(4)]
+    world.store.dead = {each["_id"]: each for each in (*letters, a_letter(_id="elsewhere", job_id="i"))}
+
+    answer = await got(world, "/v1/dead-letters/reasons", job="j")
+
+    assert answer.json() == {
+        "data": [
+            {"reason": "poison", "count": 3, "replayed": 3},
+            {"reason": "other", "count": 1, "replayed": 0},
+        ]
+    }
 
 
 async def test_a_replay_sends_the_untouched_value_to_its_source_once(world: World) -> None:

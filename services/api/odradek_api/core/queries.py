@@ -24,6 +24,8 @@ _NS = 1e6
 NEWEST_FIRST: list[dict[str, Any]] = [{"@timestamp": {"order": "desc"}}, {"event.id": {"order": "desc"}}]
 """The second sorts events of the same millisecond, so that a cursor has one place."""
 
+OLDEST_FIRST: list[dict[str, Any]] = [{"@timestamp": {"order": "asc"}}]
+
 _AGO = re.compile(r"(\d{1,9})(s|m|h|d)\Z", re.ASCII)
 _UNIT_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?\Z", re.ASCII)
@@ -93,10 +95,21 @@ def events_body(query: dict[str, Any], limit: int, after: list[Any] | None) -> d
     return body if after is None else body | {"search_after": after}
 
 
-def facets_body(query: dict[str, Any], interval: str) -> dict[str, Any]:
+def end_body(query: dict[str, Any], order: list[dict[str, Any]]) -> dict[str, Any]:
+    """A search for the time of the first event in this order."""
+    return {"query": query, "size": 1, "sort": order, "_source": ["@timestamp"], "track_total_hits": False}
+
+
+def end_ms(answer: dict[str, Any]) -> int | None:
+    """The time that such a search finds; None: no event matches."""
+    hits = answer["hits"]["hits"]
+    return round(datetime.fromisoformat(hits[0]["_source"]["@timestamp"]).timestamp() * 1000) if hits else None
+
+
+def facets_body(query: dict[str, Any], every_s: int) -> dict[str, Any]:
     """A search for counts alone: by outcome, status, host, reason, action, over time, and the slowest hosts."""
     counts: dict[str, Any] = {name: {"terms": {"field": FIELDS[name], "size": FACET_VALUES}} for name in FACETS}
-    counts["time"] = {"date_histogram": {"field": "@timestamp", "fixed_interval": interval, "min_doc_count": 1}}
+    counts["time"] = {"date_histogram": {"field": "@timestamp", "fixed_interval": f"{every_s}s", "min_doc_count": 1}}
     counts["slow"] = {
         "terms": {"field": FIELDS["host"], "size": HOSTS_TIMED},
         "aggs": {"mean": {"avg": {"field": "event.duration"}}},
@@ -104,8 +117,8 @@ def facets_body(query: dict[str, Any], interval: str) -> dict[str, Any]:
     return {"query": query, "size": 0, "track_total_hits": True, "aggs": counts}
 
 
-def facets_of(answer: dict[str, Any]) -> dict[str, Any]:
-    """{total, outcome: [{value, count}], …, time: [{at, count}], slowest_hosts: [{value, count, mean_ms}]}."""
+def facets_of(answer: dict[str, Any], every_s: int) -> dict[str, Any]:
+    """{total, outcome: [{value, count}], …, every_s, time: [{at, count}], slowest_hosts: [{value, count, mean_ms}]}."""
     found = answer.get("aggregations") or {}
     facets: dict[str, Any] = {
         name: [
@@ -119,7 +132,7 @@ def facets_of(answer: dict[str, Any]) -> dict[str, Any]:
         {"at": bucket.get("key_as_string") or bucket["key"], "count": bucket["doc_count"]} for bucket in times
     ]
     facets["slowest_hosts"] = _slowest((found.get("slow") or {}).get("buckets", []))
-    return {"total": answer["hits"]["total"]["value"]} | facets
+    return {"total": answer["hits"]["total"]["value"], "every_s": every_s} | facets
 
 
 def _slowest(buckets: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -53,6 +53,14 @@ class Moment(Shape):
     count: int
 
 
+class ExportLink(Shape):
+    """Where one file can be had without a key."""
+
+    href: str
+    """Path and query, with a ticket that opens exactly this, once."""
+    expires_at_ms: int
+
+
 class ItemCount(Shape):
     """How many there are."""
 
@@ -74,6 +82,8 @@ class Facets(Shape):
     host: list[Facet]
     reason: list[Facet]
     action: list[Facet]
+    every_s: int
+    """Seconds between two moments of `time`: as short as gives at most 60 of them."""
     time: list[Moment]
     slowest_hosts: list[Slow]
 
@@ -101,6 +111,21 @@ class DeadLetters(Shape):
 
     data: list[DeadLetter]
     next_cursor: str | None
+
+
+class DeadLetterReason(Shape):
+    """A reason and how many dead letters have it."""
+
+    reason: str
+    count: int
+    replayed: int
+    """Of these, sent again."""
+
+
+class DeadLetterReasons(Shape):
+    """Reasons of dead letters, the most frequent first."""
+
+    data: list[DeadLetterReason]
 
 
 class ReplayRequest(BaseModel):

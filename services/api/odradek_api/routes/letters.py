@@ -31,6 +31,12 @@ async def letters(
     return {"data": [shown(each) for each in found], "next_cursor": found[-1]["_id"] if len(found) == limit else None}
 
 
+@router.get("/reasons", response_model=models.DeadLetterReasons, responses=errors(422, 503))
+async def reasons(request: Request, job: str | None = None) -> dict[str, Any]:
+    """Count dead letters by reason."""
+    return {"data": await asyncio.to_thread(parts(request).results.letter_reasons, dead_letter_matches(job=job))}
+
+
 @router.post(
     "/replay",
     response_model=models.Replayed,

@@ -1,9 +1,11 @@
 """Results: items, in pages or whole."""
 
 import asyncio
+import time
 from dataclasses import dataclass
 from itertools import chain
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
+from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import StreamingResponse
@@ -18,6 +20,7 @@ from odradek_api.core.queries import instant_ms
 from odradek_api.openapi import errors
 from odradek_api.parts import parts
 from odradek_api.routes.jobs import Cursor, JobId
+from odradek_api.tickets import VALID_S
 
 router = APIRouter(prefix="/v1/jobs", tags=["results"])
 
@@ -26,6 +29,7 @@ FORMATS = {
     "csv": "text/csv; charset=utf-8; header=present",
     "parquet": "application/vnd.apache.parquet",
 }
+Format: TypeAlias = Literal["jsonl", "csv", "parquet"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,7 @@ async def export(
     request: Request,
     job: JobId,
     wanted: Annotated[Wanted, Depends()],
-    format: Annotated[Literal["jsonl", "csv", "parquet"], Query()] = "jsonl",  # noqa: A002  (the name users type)
+    format: Annotated[Format, Query()] = "jsonl",  # noqa: A002  (the name users type)
 ) -> StreamingResponse:
     """Stream every item, also before the job has ended."""
     given = parts(request)
@@ -94,6 +98,28 @@ async def export(
         raise Problem(501, "No Parquet", str(error)) from None
     headers = {"Content-Disposition": f'attachment; filename="{job}.{format}"'}
     return StreamingResponse(chain([first], rows), media_type=FORMATS[format], headers=headers)
+
+
+@router.post("/{job}/export-link", status_code=201, response_model=models.ExportLink, responses=errors(404, 422))
+async def export_link(
+    request: Request,
+    job: JobId,
+    wanted: Annotated[Wanted, Depends()],
+    format: Annotated[Format, Query()] = "jsonl",  # noqa: A002  (the name users type)
+) -> dict[str, Any]:
+    """Make an address of the export that needs no key, for a browser: this export alone, once, within a minute.
+
+    Only the gateway that made it knows it.
+    """
+    given = parts(request)
+    given.gateway.records.get(job)
+    wanted.filter()
+    asked = {"format": format} | {
+        name: value for name in wanted.__slots__ if (value := getattr(wanted, name)) is not None
+    }
+    path = request.scope["path"].removesuffix("-link")
+    query = given.tickets.give(path, urlencode(asked), request.state.owner, time.monotonic())
+    return {"href": f"{quote(path)}?{query}", "expires_at_ms": now_ms() + round(VALID_S * 1000)}
 
 
 @router.get("/{job}/changes", response_model=models.Changes, responses=errors(400, 404, 422, 503))
