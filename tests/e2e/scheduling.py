@@ -125,6 +125,11 @@ class World:
         self._send(pack(seeds, self.settings.partitions))
         self._producer.flush(10)
 
+    def seed(self, urls: list[str]) -> None:
+        """Further seeds."""
+        self._send(pack([self._link(url, seed=True) for url in urls], self.settings.partitions))
+        self._producer.flush(10)
+
     def reports(self) -> list[Progress]:
         return [report for _, report in self.progress.items() if isinstance(report, Progress)]
 

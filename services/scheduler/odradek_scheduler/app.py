@@ -69,6 +69,17 @@ class SchedulerApp(faust.App):
         frontier = self.odradek_settings.topic(FRONTIER)
         return {tp.partition for tp in self.consumer.assignment() if tp.topic == frontier}
 
+    @property
+    def at_rest(self) -> bool:
+        """True while no rebalance and no recovery is under way."""
+        return not (self.rebalancing or self.in_recovery or self.overtaken or self.should_stop)
+
+    @property
+    def overtaken(self) -> bool:
+        """True when another rebalance has begun since the assignment whose tables are recovered."""
+        recovery: Any = self.tables.recovery
+        return bool(recovery.overtaken)
+
     def rest_changelogs(self) -> None:
         """Recovery is over: fetch no changelog until the next rebalance."""
         changelogs = set(self.frontier_tables.changelogs)

@@ -25,6 +25,10 @@ RECOVERY: Final = Histogram(
     "Time from a rebalance until all tables are read.",
     buckets=(0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120),
 )
+RECONCILED: Final = Counter(
+    "odradek_scheduler_reconciliations",
+    "Times that the partitions in our hands were not those assigned, long after a rebalance, and were set right.",
+)
 LAG: Final = Histogram(
     "odradek_scheduler_loop_lag_seconds",
     "How late the event loop is; what is in its way holds up everything else.",

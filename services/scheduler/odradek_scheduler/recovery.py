@@ -34,11 +34,11 @@ class ChangelogReader:
         self._settings = settings
         self._tables = tables
         self._reading = asyncio.Lock()
-        self._wanted = True
+        self.wanted = False
+        """True from an assignment until the next rebalance begins."""
 
     async def read(self, ends: Mapping[TP, int]) -> None:
         """Lay down every record up to these offsets (of the last record; -1: none) that is not in the tables yet."""
-        self._wanted = True
         missing = {}
         for tp, end in ends.items():
             have = self._tables.persisted_offset(tp.topic, tp.partition)
@@ -50,14 +50,18 @@ class ChangelogReader:
             consumer = Consumer(_config(self._settings))
             try:
                 consumer.assign([TopicPartition(*tp, begin) for tp, (begin, _) in missing.items()])
-                while missing and self._wanted:
+                while missing and self.wanted:
                     await _to_its_end(self._slice, consumer, missing)
             finally:
                 await _to_its_end(consumer.close)
 
+    def go_on(self) -> None:
+        """There is an assignment."""
+        self.wanted = True
+
     async def stop(self) -> None:
         """Another rebalance has begun: leave the tables alone."""
-        self._wanted = False
+        self.wanted = False
         async with self._reading:
             pass
 
@@ -84,12 +88,31 @@ class ChangelogReader:
 class BulkRecovery(Recovery):
     """Faust's recovery, with the changelogs read in bulk before it counts what is missing."""
 
+    @property
+    def overtaken(self) -> bool:
+        """True when another rebalance has begun since the assignment that is being recovered."""
+        app: Any = self.app
+        return (
+            self.signal_recovery_start.is_set()
+            or not app.changelog_reader.wanted
+            or self._generation_id != app.consumer_generation_id
+        )
+
+    async def on_recovery_completed(self, generation_id: int = 0) -> None:
+        """The last step: listeners are told, and the streams flow again; with another rebalance under way, never."""
+        if self.overtaken:
+            await _until_cancelled()
+        await super().on_recovery_completed(generation_id)
+
     async def _build_highwaters(self, consumer: Any, tps: set[TP], destination: Any, title: str) -> None:
         await super()._build_highwaters(consumer, tps, destination, title)
         if title != "active":
             return
         app: Any = self.app
-        await app.changelog_reader.read({tp: destination[tp] for tp in tps})
+        if not self.overtaken:
+            await app.changelog_reader.read({tp: destination[tp] for tp in tps})
+        if self.overtaken:
+            await _until_cancelled()
         for tp in tps:
             persisted = self.tp_to_table[tp].persisted_offset(tp)
             if persisted is not None:
@@ -113,6 +136,11 @@ class PromptTableManager(TableManager):
     async def sleep(self, n: Any) -> None:
         """Do not wait while starting; otherwise as ever."""
         await super().sleep(0 if not self._tables_registered.is_set() else n)
+
+
+async def _until_cancelled() -> None:
+    """The next assignment does it (`Recovery._wait`)."""
+    await asyncio.Event().wait()
 
 
 async def _to_its_end(work: Callable[..., None], *args: Any) -> None:

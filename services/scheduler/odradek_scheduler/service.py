@@ -6,7 +6,6 @@ import gc
 import logging
 import os
 import threading
-import time
 from collections.abc import Coroutine
 from typing import Any, Final
 
@@ -26,10 +25,10 @@ from odradek_scheduler.core.partition import Limits
 from odradek_scheduler.dispatching import Dispatcher
 from odradek_scheduler.layout import read_layout
 from odradek_scheduler.measuring import keep_figures, watch_loop
-from odradek_scheduler.metrics import RECOVERY
 from odradek_scheduler.outbox import Outbox
 from odradek_scheduler.owned import Ownership
 from odradek_scheduler.questions import Answerer
+from odradek_scheduler.rebalancing import Rebalancing
 from odradek_scheduler.reporting import Reporter
 from odradek_scheduler.settings import SERVICE, STOP_DEADLINE_S, claim_state_folder
 from odradek_scheduler.takeover import TakeOver
@@ -53,13 +52,14 @@ class Scheduler:
         self.reporter = Reporter(self.ownership, self.outbox)
         self.completing = Completing(settings, self.ownership, self.outbox, counts[FRONTIER])
         self.take_over = TakeOver(self.ends, released=self._news)
+        self.rebalancing = Rebalancing(app, app.changelog_reader, self.ownership, self.take_over, self._settled)
         self._loops: list[asyncio.Task[None]] = []
-        self._began = time.monotonic()
         self.ownership.on_fold(self._news)
         self.ownership.on_fold(self.take_over.folded)
         app.handle(FRONTIER, self.ownership.fold)
         app.handle(QUESTIONS, Answerer(self.ownership, self.outbox).answer)
         app.on_partitions_revoked.connect(self._revoked, weak=False)
+        app.on_partitions_assigned.connect(self._assigned, weak=False)
         app.on_rebalance_complete.connect(self._recovered, weak=False)
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -92,6 +92,7 @@ class Scheduler:
             self.reporter.run(),
             self.reporter.run_hosts(),
             self.completing.run(),
+            self.rebalancing.watch(),
             keep_figures(self.ownership),
             watch_loop(),
         ]
@@ -110,20 +111,19 @@ class Scheduler:
         self.dispatcher.wake()
         self.reporter.folded()
 
-    async def _revoked(self, *_: Any, **__: Any) -> None:
-        self.ownership.unsettle()
-        self._began = time.monotonic()
-        await self.app.changelog_reader.stop()
-
-    async def _recovered(self, *_: Any, **__: Any) -> None:
+    def _settled(self) -> None:
         self.app.rest_changelogs()
-        new = self.ownership.settle(self.app.owned_partitions)
-        await self.take_over.begin(new)
-        took_s = time.monotonic() - self._began
-        RECOVERY.observe(took_s)
-        log.info("recovered", seconds=round(took_s, 3), new=[each.number for each in new])
         self._news()
         self.completing.settled()
+
+    async def _revoked(self, *_: Any, **__: Any) -> None:
+        await self.rebalancing.revoked()
+
+    async def _assigned(self, *_: Any, **__: Any) -> None:
+        self.rebalancing.assigned()
+
+    async def _recovered(self, *_: Any, **__: Any) -> None:
+        await self.rebalancing.recovered()
 
 
 def main(settings: Settings) -> int:

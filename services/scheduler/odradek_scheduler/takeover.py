@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from typing import ParamSpec, TypeVar
+from typing import NamedTuple, ParamSpec, TypeVar
 
 import structlog
 
@@ -21,32 +21,47 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+class Positions(NamedTuple):
+    """Of the frontier's log, by partition."""
+
+    committed: dict[int, int]
+    ends: dict[int, int]
+
+
 class TakeOver:
     """Leads newly owned partitions from `load` to `release`."""
 
     def __init__(self, ends: Ends, released: Callable[[], None]) -> None:
         self._ends = ends
         self._released = released
-        self._barriers: set[asyncio.Task[None]] = set()
+        self._barriers: dict[asyncio.Task[None], Sequence[Owned]] = {}
         self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Set when a take-over could not go on: a bug; its partitions would rest for ever, the process must end."""
         self._caught_up = asyncio.Event()
 
-    async def begin(self, new: Sequence[Owned]) -> None:
-        """Tell partitions where their log goes on and where it ends now; the rest of the barrier runs on its own."""
+    async def positions(self) -> Positions:
+        """Where the log goes on and where it ends now; asked before `begin`, which may not wait."""
+        return await _answer(self._positions)
+
+    def begin(self, new: Sequence[Owned], positions: Positions) -> None:
+        """Tell partitions where their log goes on and where it ends; the rest of the barrier runs on its own."""
         self._caught_up.set()  # one that is waited for may have gone elsewhere
         if not new:
             return
-        committed, ends = await _answer(self._positions)
         for owned in new:
-            owned.core.resume_at(committed.get(owned.number, 0))
-            owned.core.catch_up_to(ends[owned.number])
+            if not owned.core.position:
+                owned.core.resume_at(positions.committed.get(owned.number, 0))
+            owned.core.catch_up_to(positions.ends[owned.number])
         task = asyncio.create_task(self._barrier(new), name="take-over")
-        self._barriers.add(task)
+        self._barriers[task] = new
         task.add_done_callback(self._ended)
 
+    def lacks(self, owned: Owned) -> bool:
+        """True if nobody leads the partition to its release."""
+        return not owned.core.released and all(owned not in new for new in self._barriers.values())
+
     def _ended(self, task: asyncio.Task[None]) -> None:
-        self._barriers.discard(task)
+        del self._barriers[task]
         error = None if task.cancelled() else task.exception()
         if error is not None and not self.failure.done():
             self.failure.set_exception(error)
@@ -60,8 +75,8 @@ class TakeOver:
         """True while a partition waits for its release."""
         return bool(self._barriers)
 
-    def _positions(self) -> tuple[dict[int, int], dict[int, int]]:
-        return self._ends.committed(SERVICE, FRONTIER), self._ends.end_offsets(FRONTIER)
+    def _positions(self) -> Positions:
+        return Positions(self._ends.committed(SERVICE, FRONTIER), self._ends.end_offsets(FRONTIER))
 
     async def _barrier(self, new: Sequence[Owned]) -> None:
         began = time.monotonic()

@@ -39,7 +39,7 @@ class Log:
     """A partition's core, as far as take-over goes."""
 
     def __init__(self, lease_ms: int = 60_000) -> None:
-        self.position, self.end, self.released, self._lease_ms = -1, 0, False, lease_ms
+        self.position, self.end, self.released, self._lease_ms = 0, 0, False, lease_ms
         self.trouble: Exception | None = None
 
     def resume_at(self, position: int) -> None:
@@ -70,6 +70,10 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.005)
 
 
+async def begin(take_over: TakeOver, owned: list[Owned]) -> None:
+    take_over.begin(owned, await take_over.positions())
+
+
 async def settle(take_over: TakeOver) -> None:
     await until(lambda: not take_over.running)
 
@@ -83,7 +87,7 @@ def two(offsets: Offsets) -> tuple[TakeOver, Log, Log, list[Owned]]:
 async def test_on_an_empty_cluster_partitions_are_released_at_once() -> None:
     take_over, first, second, owned = two(Offsets())
 
-    await take_over.begin(owned)
+    await begin(take_over, owned)
     await settle(take_over)
 
     assert (first.released, second.released) == (True, True)
@@ -94,7 +98,7 @@ async def test_the_log_goes_on_where_the_group_has_committed() -> None:
     offsets.scheduler, offsets.ends[FRONTIER] = {0: 7, 1: 9}, {0: 7, 1: 12}
     take_over, first, second, owned = two(offsets)
 
-    await take_over.begin(owned)
+    await begin(take_over, owned)
 
     assert (first.position, second.position, first.end, second.end) == (7, 9, 7, 12)
 
@@ -103,7 +107,7 @@ async def test_fetchers_then_parsers_then_the_log_are_waited_for() -> None:
     offsets = Offsets()
     offsets.ends[SCHEDULED], offsets.ends[PAGES] = {0: 5}, {0: 3}
     take_over, first, second, owned = two(offsets)
-    await take_over.begin(owned)
+    await begin(take_over, owned)
 
     assert not first.released
     offsets.ends[PAGES], offsets.done["fetcher"] = {0: 4}, 5
@@ -124,7 +128,7 @@ async def test_a_partition_taken_away_meanwhile_is_not_released() -> None:
     offsets = Offsets()
     offsets.ends[SCHEDULED] = {0: 5}
     take_over, first, second, owned = two(offsets)
-    await take_over.begin(owned)
+    await begin(take_over, owned)
 
     owned[0].kept = False
     offsets.done["fetcher"] = 5
@@ -138,7 +142,7 @@ async def test_a_partition_whose_tables_were_closed_holds_up_no_other() -> None:
     take_over, first, second, owned = two(Offsets())
     first.trouble = TablesClosed()
 
-    await take_over.begin(owned)
+    await begin(take_over, owned)
     await settle(take_over)
 
     assert (first.released, second.released, take_over.failure.done()) == (False, True, False)
@@ -148,11 +152,11 @@ async def test_a_partition_that_has_gone_elsewhere_is_not_waited_for() -> None:
     offsets = Offsets()
     take_over, first, second, owned = two(offsets)
     offsets.ends[FRONTIER] = {0: 9, 1: 0}
-    await take_over.begin(owned)
+    await begin(take_over, owned)
     await until(lambda: first.end == 9)
 
     owned[0].kept = False
-    await take_over.begin(())
+    await begin(take_over, [])
     await settle(take_over)
 
     assert (first.released, second.released) == (False, True)
@@ -161,7 +165,7 @@ async def test_a_partition_that_has_gone_elsewhere_is_not_waited_for() -> None:
 async def test_brokers_that_are_away_for_a_while_only_delay_a_take_over() -> None:
     offsets = Offsets()
     take_over, first, second, owned = two(offsets)
-    await take_over.begin(owned)
+    await begin(take_over, owned)
     offsets.away = 3
     await settle(take_over)
 
@@ -173,7 +177,7 @@ async def test_a_take_over_that_cannot_go_on_is_told() -> None:
     take_over, first, _, owned = two(Offsets())
     first.trouble = ValueError("a bug")
 
-    await take_over.begin(owned)
+    await begin(take_over, owned)
     await settle(take_over)
 
     with pytest.raises(ValueError, match="a bug"):

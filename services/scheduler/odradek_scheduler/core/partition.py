@@ -127,6 +127,11 @@ class Partition:
         return self._position < self._target
 
     @property
+    def released(self) -> bool:
+        """True after `release`."""
+        return self._released
+
+    @property
     def dispatching(self) -> bool:
         """True after `release`, once the partition has caught up."""
         return self._released and not self.recovering
