@@ -30,7 +30,7 @@ def place_in(cursor: str, fits: Callable[[list[Any]], bool]) -> list[Any]:
     """
     try:
         place = msgspec.json.decode(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-    except (ValueError, binascii.Error, msgspec.DecodeError):
+    except (ValueError, binascii.Error, msgspec.DecodeError, RecursionError):
         place = None
     if not isinstance(place, list) or not fits(place):
         raise no_such_cursor(cursor)

@@ -17,6 +17,7 @@ from odradek.contracts import (
     Reached,
     Recount,
     counts_agree,
+    decode,
 )
 
 
@@ -143,7 +144,7 @@ def summary(standing: Standing) -> dict[str, Any]:
 
 def parse_progress(key: str, value: bytes) -> Progress | Reached:
     """A record of the topic `progress`: the key tells which of the two it is."""
-    return msgspec.json.decode(value, type=Progress if ":" in key else Reached)
+    return decode(Progress, value) if ":" in key else decode(Reached, value)
 
 
 def supersedes(new: Progress | Reached, held: Progress | Reached) -> bool:

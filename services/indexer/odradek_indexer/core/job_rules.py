@@ -36,7 +36,18 @@ UNKNOWN = JobRules(decimals={}, announces_new=False)
 
 
 def job_rules(record: JobRecord) -> JobRules:
-    """The rules in a job's record."""
+    """The rules in a job's record.
+
+    Raises:
+        ValueError: nobody has checked this specification, and it is none.
+    """
+    try:
+        return _job_rules(record)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"the specification of job {record.job[:100]!r} cannot be read: {error}") from None
+
+
+def _job_rules(record: JobRecord) -> JobRules:
     rules = record.spec.get("extract") or ()
     found = {rule["type"]: _decimal_fields(rule.get("fields") or {}) for rule in rules}
     return JobRules(

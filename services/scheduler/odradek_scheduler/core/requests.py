@@ -71,7 +71,7 @@ def outcome_event(
             reason=reason,
         ),
         service=_SERVICE,
-        url=EcsUrl(full=seen.url, domain=seen.url.split("/")[2].rsplit(":", 1)[0]),
+        url=EcsUrl(full=seen.url, domain=seen.url.partition("//")[2].partition("/")[0].rsplit(":", 1)[0] or None),
         odradek=OdradekFields(
             job_id=job, run=number, attempt=now.attempt, fingerprint=fp, host_key=seen.key, depth=seen.depth,
             outcome=outcome, via=seen.via,
