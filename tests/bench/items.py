@@ -1,10 +1,15 @@
 """`python -m tests.bench.items --items 1000000`: items through the topic into MongoDB, each once.
 
-Two rounds on embedded Kafka and a MongoDB (the embedded SecantusDB, or `--mongodb URL`): one undisturbed; one in which
-every fifth item comes twice and the indexer is killed with -9 at a third and at two thirds. After each round every item
-is compared with what was sent. The first round's items are then exported to Parquet by a process of its own, as the
-gateway does it, and read back and compared; `--events` sends crawl events to the embedded search engine. Prints rates,
-peak memory and processor time per 1,000; figures of two machines do not compare.
+On embedded Kafka and a MongoDB (the embedded SecantusDB, or `--mongodb URL`), the parts in this order or those that
+`--parts` names:
+
+- `plain`: one round, undisturbed. Every item is compared with what was sent;
+- `export`: that round's items to Parquet by a process of its own, as the gateway does it, read back and compared;
+- `disturbed`: every fifth item comes twice and the indexer is killed with -9 at a third and at two thirds;
+- `events`: crawl events into the embedded search engine, `--events` of them.
+
+`--state FOLDER` keeps the engines' data, so that the parts may be run one by one. Prints rates, peak memory and
+processor time, of the indexer from its first commit on; figures of two machines do not compare.
 """
 
 import argparse
@@ -18,10 +23,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import psutil
+import pymongo
 from confluent_kafka import Producer
 from pyarrow import parquet
 
@@ -51,7 +58,7 @@ class Indexer:
         self._env = {**os.environ, **env}
         self.peak_rss = 0
         self.cpu_s = 0.0
-        self._before_s = 0.0
+        self._before_s = self._starting_s = 0.0
         self.start()
 
     def start(self) -> None:
@@ -62,6 +69,15 @@ class Indexer:
         times = self._seen.cpu_times()
         self.cpu_s = self._before_s + times.user + times.system
         self.peak_rss = max(self.peak_rss, self._seen.memory_info().rss)
+
+    def begun(self) -> None:
+        """What it took so far was its start."""
+        self.look()
+        self._starting_s = self.cpu_s
+
+    def cpu_us(self, records: int) -> float:
+        """Processor time for each of so many records, without the start of the first of its lives."""
+        return (self.cpu_s - self._starting_s) / records * 1e6
 
     def kill(self) -> None:
         self.look()
@@ -113,8 +129,9 @@ def an_event(job: str, number: int) -> LogEvent:
 class Bench:
     """Engines that run, and what is done with them."""
 
-    def __init__(self, settings: Settings, env: dict[str, str]) -> None:
-        self._settings, self._env = settings, env
+    def __init__(self, settings: Settings, env: dict[str, str], engines: dict[str, psutil.Process]) -> None:
+        """`engines`: by name, those that run here."""
+        self._settings, self._env, self._engines = settings, env, engines
         self._ends = Ends(settings)
 
     def round(self, job: str, items: int, *, disturbed: bool) -> None:
@@ -122,12 +139,14 @@ class Bench:
         self._know(job)
         sent_s = _timed(lambda: self._send(ITEMS, _each(job, items, twice=disturbed)))
         ends = self._ends.end_offsets(ITEMS)
-        begun, indexer = time.monotonic(), Indexer(self._env)
+        begun, indexer, spent = time.monotonic(), Indexer(self._env), self._spent()
         kills = [sum(ends.values()) // 3, 2 * sum(ends.values()) // 3] if disturbed else []
         before = sum(self._ends.committed(GROUPS[ITEMS], ITEMS).values())
-        first: float | None = None
+        first, already = None, 0
         while (done := sum(self._ends.committed(GROUPS[ITEMS], ITEMS).values())) < sum(ends.values()):
-            first = time.monotonic() if first is None and done > before else first
+            if first is None and done > before:
+                first, already = time.monotonic(), done - before
+                indexer.begun()
             indexer.look()
             if kills and done >= before + (kills[0] * (sum(ends.values()) - before) // sum(ends.values())):
                 kills.pop(0)
@@ -136,14 +155,23 @@ class Bench:
             assert time.monotonic() < begun + DEADLINE_S, f"{done} of {sum(ends.values())} committed"
             time.sleep(LOOK_EVERY_S)
         took_s = time.monotonic() - (first or begun)
-        indexer.stop()
+        indexer.look()
         delivered = sum(ends.values()) - before
+        measured = delivered - already
+        engines = (f"{name} {(now - spent[name]) / delivered * 1e6:.0f} us" for name, now in self._spent().items())
         say(
             f"{job}: {delivered:,} records sent in {sent_s:.0f} s; stored in {took_s:.1f} s = "
-            f"{delivered / took_s:,.0f}/s ({time.monotonic() - begun:.1f} s from the start of the process), "
-            f"RSS {indexer.peak_rss / 2**20:.0f} MiB, CPU {indexer.cpu_s / delivered * 1e6:.1f} ms per 1,000"
+            f"{measured / took_s:,.0f}/s ({time.monotonic() - begun:.1f} s from the start of the process), "
+            f"RSS {indexer.peak_rss / 2**20:.0f} MiB; CPU a record: indexer {indexer.cpu_us(measured):.1f} us, "
+            f"{', '.join(engines)}; load {os.getloadavg()[0]:.1f}"
         )
+        indexer.stop()
         self._compare(job, items)
+
+    def _spent(self) -> dict[str, float]:
+        """Processor time of the engines so far."""
+        times = {name: process.cpu_times() for name, process in self._engines.items()}
+        return {name: each.user + each.system for name, each in times.items()}
 
     def events(self, job: str, events: int) -> None:
         """One job's events, from an empty backlog to the last commit."""
@@ -189,7 +217,10 @@ class Bench:
         database = connect_documents(self._settings)
         begun, number, sorted_ = time.monotonic(), 0, True
         last = ""
-        for document in database[COLLECTION].find(job_range(job)).sort("_id", 1).batch_size(1000):
+        found = database[COLLECTION].find(job_range(job)).sort("_id", 1).batch_size(1000)
+        with pymongo.timeout(DEADLINE_S):  # the embedded engine reads all before it answers
+            begin = list(islice(found, 1))
+        for document in chain(begin, found):
             sorted_ = sorted_ and document["_id"] > last
             last = document["_id"]
             item = an_item(job, int(last.rpartition(":")[2], 16))
@@ -253,12 +284,14 @@ def say(text: str) -> None:
 
 
 async def main() -> None:
-    """Start engines, run the rounds, stop them."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Do what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--items", type=int, default=1_000_000)
     parser.add_argument("--events", type=int, default=0)
     parser.add_argument("--partitions", type=int, default=12)
-    parser.add_argument("--mongodb", help="a MongoDB that exists; its database `odradek_bench` is dropped")
+    parser.add_argument("--mongodb", help="a MongoDB that exists")
+    parser.add_argument("--parts", default="plain,export,disturbed,events")
+    parser.add_argument("--state", type=Path, help="where engines keep their data; else nowhere")
     parser.add_argument("--export-to", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--job", help=argparse.SUPPRESS)
     asked = parser.parse_args()
@@ -266,31 +299,42 @@ async def main() -> None:
         export_to(asked.export_to, Settings.read(os.environ), asked.job)
         return
     with tempfile.TemporaryDirectory(prefix="odradek-bench-") as name:
-        folder, supervisor = Path(name), Supervisor(Path(name) / "logs")
-        engines = [kafka_engine(folder / "kafka"), elasticsearch_engine(folder / "elasticsearch")]
-        if asked.mongodb is None:
-            engines.append(mongodb_engine(folder / "mongodb"))
-        addresses = {engine.name: engine.address for engine in engines}
-        await supervisor.start(*(engine.child() for engine in engines))
-        env = {
-            "ODRADEK_KAFKA_BOOTSTRAP": addresses["kafka"],
-            "ODRADEK_MONGODB_URL": asked.mongodb or addresses["mongodb"],
-            "ODRADEK_ELASTICSEARCH_URL": addresses["elasticsearch"],
-            "ODRADEK_PARTITIONS": str(asked.partitions),
-            "ODRADEK_LOG_LEVEL": os.environ.get("ODRADEK_LOG_LEVEL", "error"),
-        }
-        settings = Settings.read(env)
-        await asyncio.to_thread(apply_topics, settings)
-        bench = Bench(settings, env)
-        say(f"MongoDB: {asked.mongodb or 'embedded SecantusDB'}; load {os.getloadavg()[0]:.1f}")
-        try:
-            await asyncio.to_thread(bench.round, "plain", asked.items, disturbed=False)
-            await asyncio.to_thread(bench.export, "plain", asked.items, folder)
-            await asyncio.to_thread(bench.round, "disturbed", asked.items, disturbed=True)
-            if asked.events:
-                await asyncio.to_thread(bench.events, "events", asked.events)
-        finally:
-            await supervisor.stop()
+        folder = asked.state or Path(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        await run(asked, folder)
+
+
+async def run(asked: argparse.Namespace, folder: Path) -> None:
+    """Start engines, run the parts, stop the engines."""
+    supervisor = Supervisor(folder / "logs")
+    engines = [kafka_engine(folder / "kafka"), elasticsearch_engine(folder / "elasticsearch")]
+    if asked.mongodb is None:
+        engines.append(mongodb_engine(folder / "mongodb"))
+    addresses = {engine.name: engine.address for engine in engines}
+    await supervisor.start(*(engine.child() for engine in engines))
+    env = {
+        "ODRADEK_KAFKA_BOOTSTRAP": addresses["kafka"],
+        "ODRADEK_MONGODB_URL": asked.mongodb or addresses["mongodb"],
+        "ODRADEK_ELASTICSEARCH_URL": addresses["elasticsearch"],
+        "ODRADEK_PARTITIONS": str(asked.partitions),
+        "ODRADEK_LOG_LEVEL": os.environ.get("ODRADEK_LOG_LEVEL", "error"),
+    }
+    settings = Settings.read(env)
+    await asyncio.to_thread(apply_topics, settings)
+    running = {engine.name: psutil.Process(supervisor.pid(engine.name)) for engine in engines}
+    bench = Bench(settings, env, running)
+    say(f"MongoDB: {asked.mongodb or 'embedded SecantusDB'}; load {os.getloadavg()[0]:.1f}")
+    parts = {
+        "plain": lambda: bench.round("plain", asked.items, disturbed=False),
+        "export": lambda: bench.export("plain", asked.items, folder),
+        "disturbed": lambda: bench.round("disturbed", asked.items, disturbed=True),
+        "events": lambda: bench.events("events", asked.events) if asked.events else None,
+    }
+    try:
+        for part in asked.parts.split(","):
+            await asyncio.to_thread(parts[part])
+    finally:
+        await supervisor.stop()
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
+import pymongo
 from bson.datetime_ms import DatetimeMS
 from pymongo.collection import Collection
 from pymongo.database import Database
@@ -39,6 +40,8 @@ from odradek_api.ports import Newest
 
 AWAY = "Store is away"
 EXPORT_BATCH = 1000
+PATIENCE_S = 900
+"""For what concerns all items of a job: the embedded store reads its whole collection before it answers."""
 
 T = TypeVar("T")
 
@@ -57,9 +60,11 @@ class Reader:
     def export_lines(self, job: str, wanted: ItemFilter = ALL_ITEMS) -> Iterator[bytes]:
         """Items of a job as JSON lines in the order of their ids, read in batches as they are taken."""
         match, items = items_match(job, wanted), self._items(job)
-        found = _asked(lambda: items.find(match).sort("_id", 1).batch_size(EXPORT_BATCH))
-        while (document := _asked(lambda: next(found, None))) is not None:
+        found = items.find(match).sort("_id", 1).batch_size(EXPORT_BATCH)
+        document = _asked_patiently(lambda: next(found, None))
+        while document is not None:
             yield exported_json(document) + b"\n"
+            document = _asked(lambda: next(found, None))
 
     def count_items(self, job: str, wanted: ItemFilter = ALL_ITEMS) -> int:
         """How many items of a job are stored."""
@@ -69,7 +74,7 @@ class Reader:
     def forget_job(self, job: str) -> int:
         """Delete a job's items and dead letters; returns the number of items."""
         items = self._items(job)
-        deleted = _asked(lambda: items.delete_many(job_range(job)).deleted_count)
+        deleted = _asked_patiently(lambda: items.delete_many(job_range(job)).deleted_count)
         _asked(lambda: self._documents[DEAD_LETTERS].delete_many({"job_id": job}))
         return deleted
 
@@ -125,6 +130,11 @@ class Reader:
             raise Problem(400, "Query not understood", str(error)[:500]) from error
         except InfrastructureAway as error:
             raise Problem(503, AWAY, str(error)) from error
+
+
+def _asked_patiently(ask: Callable[[], T]) -> T:
+    with pymongo.timeout(PATIENCE_S):
+        return _asked(ask)
 
 
 def _asked(ask: Callable[[], T]) -> T:

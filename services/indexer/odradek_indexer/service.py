@@ -16,7 +16,7 @@ from odradek.kafka.producer import StageProducer
 from odradek.kafka.runner import HandleMany, Runner
 from odradek.kafka.view import View
 from odradek.runtime.health import serve_health
-from odradek.runtime.lifecycle import run_until_stopped
+from odradek.runtime.lifecycle import calm_collector, run_until_stopped
 from odradek.settings import Settings
 from odradek.stores import DEAD_LETTERS as LETTERS
 from odradek.stores import connect_documents, connect_search
@@ -139,6 +139,7 @@ async def _prepare(events: EventIndex) -> None:
     """Import the search engine's client and make the template while partitions are waited for."""
     with suppress(InfrastructureAway):
         await asyncio.to_thread(events.prepare)
+    calm_collector()
 
 
 async def _take_over(settings: Settings, stop: asyncio.Event) -> None:

@@ -95,6 +95,10 @@ def _halved(send: Callable[[Sequence[Operation]], Any], operations: Sequence[Ope
     if len(operations) == 1:
         return Written(0, (Refused(0, Fate.hopeless, f"{type(error).__name__}: {error}"),))
     middle = len(operations) // 2
-    first, second = write(send, operations[:middle]), write(send, operations[middle:])
+    return both(write(send, operations[:middle]), write(send, operations[middle:]), middle)
+
+
+def both(first: Written, second: Written, middle: int) -> Written:
+    """What became of two parts of one bulk; the second begins at `middle`."""
     moved = tuple(Refused(each.place + middle, each.fate, each.error) for each in second.refused)
     return Written(first.matched + second.matched, first.refused + moved)

@@ -1,7 +1,6 @@
 """The parser as a process: pages come in; links, items and outcomes go out (rule E)."""
 
 import asyncio
-import gc
 from collections.abc import Coroutine
 from functools import partial
 
@@ -10,7 +9,7 @@ from odradek.kafka.job_records import JobRecords
 from odradek.kafka.producer import StageProducer
 from odradek.kafka.runner import Runner
 from odradek.runtime.health import serve_health
-from odradek.runtime.lifecycle import run_until_stopped
+from odradek.runtime.lifecycle import calm_collector, run_until_stopped
 from odradek.settings import Settings
 from odradek.topics import PAGES
 from odradek_parser import settings as own
@@ -37,7 +36,7 @@ async def serve(settings: Settings, stop: asyncio.Event, *, guard: Guard | None 
     again = Reparses(settings, jobs.view.items, producer, _readers(settings), guard)
     serve_health(settings, ready=lambda: _missing(jobs, runner))
     jobs.view.start()
-    _calm_collector()
+    calm_collector()
     try:
         await _both(runner.run_batches(handler.handle, stop, own.BATCH), again.run(stop), stop)
     finally:
@@ -57,13 +56,6 @@ async def _both(
     await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
     stop.set()
     await asyncio.gather(*tasks)
-
-
-def _calm_collector() -> None:
-    """Collect seldom: pages become values that die young without cycles, and the default looks at them all the time."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 100)
 
 
 def _missing(jobs: JobRecords, runner: Runner) -> str | None:

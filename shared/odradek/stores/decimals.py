@@ -21,7 +21,7 @@ def decimal128(text: str) -> Decimal128 | None:
             high = (_BIAS - len(fraction)) << _COEFFICIENT_BITS
             if text[0] == "-":
                 high |= _SIGN
-            return Decimal128.from_bid(coefficient.to_bytes(8, "little") + high.to_bytes(8, "little"))
+            return Decimal128((high, coefficient))
     try:
         number = Decimal128(text)
     except DecimalException:

@@ -11,7 +11,7 @@ from elastic_transport import ApiResponseMeta, BaseNode, HttpHeaders
 from elastic_transport import ConnectionError as NoConnection
 from elastic_transport._node._base import NodeApiResponse  # what a node has to return is not exported
 from elasticsearch import Elasticsearch
-from pymongo import UpdateOne
+from pymongo import UpdateOne, WriteConcern
 from pymongo.errors import AutoReconnect, BulkWriteError, OperationFailure
 from pymongo.results import BulkWriteResult
 
@@ -97,7 +97,16 @@ class MemoryCollection:
         self.before_read: Callable[[], None] | None = None
         self.after_read: Callable[[], None] | None = None
         """Called once each, around the next read: what others do meanwhile."""
+        self.questions: list[int] = []
+        """How many ids each question named."""
         self.indexes: list[Any] = []
+        self.write_concern = WriteConcern(j=True)
+        self.journaled: list[bool] = []
+        """Of each update: whether its answer waited for the journal."""
+
+    def with_options(self, write_concern: WriteConcern) -> "OtherConcern":
+        """The same documents."""
+        return OtherConcern(self, write_concern)
 
     def create_indexes(self, indexes: list[Any]) -> None:
         self._answer()
@@ -129,6 +138,7 @@ class MemoryCollection:
         happens, self.before_read = self.before_read, None
         if happens is not None:
             happens()
+        self.questions.append(len(query["_id"]["$in"]))
         wanted = [self.documents[name] for name in query["_id"]["$in"] if name in self.documents]
         found = [{name: document[name] for name in ("_id", *fields) if name in document} for document in wanted]
         happens, self.after_read = self.after_read, None
@@ -136,9 +146,12 @@ class MemoryCollection:
             happens()
         return found
 
-    def bulk_write(self, updates: Sequence[UpdateOne], *, ordered: bool) -> BulkWriteResult:
+    def bulk_write(
+        self, updates: Sequence[UpdateOne], *, ordered: bool, write_concern: WriteConcern | None = None
+    ) -> BulkWriteResult:
         assert not ordered
         self._answer()
+        self.journaled += [bool((write_concern or self.write_concern).document["j"])] * len(updates)
         matched = 0
         for update in updates:
             query, document = update._filter, self.documents.get(update._filter["_id"], {})
@@ -152,6 +165,16 @@ class MemoryCollection:
     def _answer(self) -> None:
         if self.away:
             raise AutoReconnect("connection closed")
+
+
+class OtherConcern(NamedTuple):
+    """A collection whose writes are acknowledged otherwise."""
+
+    collection: MemoryCollection
+    write_concern: WriteConcern
+
+    def bulk_write(self, updates: Sequence[UpdateOne], *, ordered: bool) -> BulkWriteResult:
+        return self.collection.bulk_write(updates, ordered=ordered, write_concern=self.write_concern)
 
 
 class SlowCollection(MemoryCollection):

@@ -264,3 +264,23 @@ async def test_the_same_fetches_in_any_order_batched_and_repeated_at_will_end_th
         return {name: value for name, value in documents["job-1:1"].items() if name not in ("change", "changed")}
 
     assert settled(collection.documents) == settled(one_by_one.documents)
+
+
+async def test_only_the_last_change_of_a_batch_waits_for_the_journal() -> None:
+    collection = MemoryCollection()
+    index = indexing(collection)
+    await index(records(*(an_item(str(number)) for number in range(3))))
+
+    await index(records(*(an_item(str(number), fetched_at_ms=NOW_MS + DAY_MS) for number in range(3))))
+
+    assert collection.journaled == [False, False, True]
+
+
+async def test_however_many_are_there_already_few_are_asked_for_at_once() -> None:
+    collection = MemoryCollection()
+    items = [an_item(str(number)) for number in range(120)]
+    await indexing(collection)(records(*items))
+
+    await indexing(collection)(records(*items))
+
+    assert (len(collection.documents), collection.questions) == (120, [50, 50, 20])
