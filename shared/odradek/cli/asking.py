@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from odradek.cli.rest import segment
 from odradek.cli.tables import LOCAL, Api, AsJson, page, rest, show, wants_json
 from odradek.cli.writing import check_output, write_items
 from odradek.errors import UserError
@@ -73,7 +74,7 @@ def items(
     filters = {name: value for name, value in given.items() if value is not None}
     if output is not None:
         check_output(output)
-    with rest(api) as gateway, gateway.lines(f"/v1/jobs/{job}/export", **filters) as lines:
+    with rest(api) as gateway, gateway.lines(f"/v1/jobs/{segment(job)}/export", **filters) as lines:
         if output is None:
             for line in lines:
                 print(line)  # noqa: T201  (the command's output)
@@ -109,7 +110,7 @@ def list_hosts(
 def show_host(host: str, api: Api = LOCAL, as_json: AsJson = False) -> None:  # noqa: FBT002
     """What is known of one host."""
     with rest(api) as gateway:
-        show(gateway.get(f"/v1/hosts/{host}"), as_json=as_json)
+        show(gateway.get(f"/v1/hosts/{segment(host)}"), as_json=as_json)
 
 
 @hosts_app.command("set")
@@ -125,7 +126,7 @@ def set_host(
     """Override what the fleet does to a host; without options everything is as computed again."""
     body = {"delay": delay, "concurrency": concurrency, "blocked": block, "clear_back_off": clear_back_off}
     with rest(api) as gateway:
-        show(gateway.put(f"/v1/hosts/{host}", body), as_json=as_json)
+        show(gateway.put(f"/v1/hosts/{segment(host)}", body), as_json=as_json)
 
 
 @letters_app.command("list")

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from odradek.cli.rest import segment
 from odradek.cli.tables import LOCAL, Api, AsJson, page, print_json, rest, show, wants_json
 
 LOOK_EVERY_S = 2.0
@@ -23,7 +24,7 @@ def changes(
     """Items of a job that are new, changed or gone since an earlier run."""
     with rest(api) as gateway:
         while True:
-            found = gateway.get(f"/v1/jobs/{job}/changes", since=since, cursor=cursor, limit=limit)
+            found = gateway.get(f"/v1/jobs/{segment(job)}/changes", since=since, cursor=cursor, limit=limit)
             if not follow:
                 page(found, COLUMNS, as_json=as_json, empty="no changes")
                 return
@@ -37,7 +38,7 @@ def changes(
 def webhooks(job: str, api: Api = LOCAL, as_json: AsJson = False) -> None:  # noqa: FBT002
     """What the webhooks of a job were told, newest first, and what came of it."""
     with rest(api) as gateway:
-        found = gateway.get(f"/v1/jobs/{job}/webhooks")
+        found = gateway.get(f"/v1/jobs/{segment(job)}/webhooks")
     if wants_json(as_json=as_json):
         print_json(found)
         return

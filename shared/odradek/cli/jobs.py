@@ -12,6 +12,7 @@ import yaml
 from odradek.cli.given import with_seeds
 from odradek.cli.hearing import changes, webhooks
 from odradek.cli.presenting import Presenter
+from odradek.cli.rest import segment
 from odradek.cli.tables import LOCAL, Api, AsJson, page, rest, show
 from odradek.contracts import FINAL_STATES
 from odradek.errors import UserError
@@ -65,14 +66,14 @@ def list_jobs(
 def show_job(job: str, api: Api = LOCAL, as_json: AsJson = False) -> None:  # noqa: FBT002
     """Where one job stands."""
     with rest(api) as gateway:
-        show(gateway.get(f"/v1/jobs/{job}"), as_json=as_json)
+        show(gateway.get(f"/v1/jobs/{segment(job)}"), as_json=as_json)
 
 
 @jobs_app.command("spec")
 def specification(job: str, api: Api = LOCAL, as_json: AsJson = False) -> None:  # noqa: FBT002
     """What was asked for, as far as it differs from the defaults; secrets are blotted out."""
     with rest(api) as gateway:
-        show(gateway.get(f"/v1/jobs/{job}/specification"), as_json=as_json)
+        show(gateway.get(f"/v1/jobs/{segment(job)}/specification"), as_json=as_json)
 
 
 @jobs_app.command("watch")
@@ -81,7 +82,7 @@ def watch(job: str, api: Api = LOCAL, as_json: AsJson = False) -> None:  # noqa:
     presenter = Presenter(quiet=as_json)
     try:
         with rest(api) as gateway:
-            while (standing := gateway.get(f"/v1/jobs/{job}"))["state"] not in FINAL_STATES:
+            while (standing := gateway.get(f"/v1/jobs/{segment(job)}"))["state"] not in FINAL_STATES:
                 presenter.progress(standing)
                 time.sleep(LOOK_EVERY_S)
     finally:
@@ -99,7 +100,7 @@ def audit(
 ) -> None:
     """The ledger of a job with its proof; exit code 1 when it does not balance."""
     with rest(api) as gateway:
-        found = gateway.get(f"/v1/jobs/{job}/audit", recount=True if recount else None)
+        found = gateway.get(f"/v1/jobs/{segment(job)}/audit", recount=True if recount else None)
     show(found, as_json=as_json)
     raise typer.Exit(0 if found["balanced"] else 1)
 
@@ -116,7 +117,7 @@ def urls(
 ) -> None:
     """A job's URLs by state and reason."""
     with rest(api) as gateway:
-        found = gateway.get(f"/v1/jobs/{job}/urls", state=state, reason=reason, limit=limit, cursor=cursor)
+        found = gateway.get(f"/v1/jobs/{segment(job)}/urls", state=state, reason=reason, limit=limit, cursor=cursor)
     page(found, ("url", "state", "reason", "status"), as_json=as_json, empty="no such URLs")
 
 
@@ -137,7 +138,7 @@ def seeds(
     with rest(api) as gateway:
         found: dict[str, Any] = {"received": 0, "rejected": [], "rejected_total": 0}
         for kind, lines in _sources(urls or [], file):
-            part = gateway.upload(f"/v1/jobs/{job}/seeds", lines, kind, key)
+            part = gateway.upload(f"/v1/jobs/{segment(job)}/seeds", lines, kind, key)
             found = {name: found[name] + part[name] for name in found}
     show(found, as_json=as_json)
     raise typer.Exit(1 if found["rejected_total"] else 0)
@@ -167,7 +168,7 @@ def change(
 ) -> None:
     """Change fields of a job while it runs; `null` goes back to the default."""
     with rest(api) as gateway:
-        show(gateway.patch(f"/v1/jobs/{job}", patch_of(changes)), as_json=as_json)
+        show(gateway.patch(f"/v1/jobs/{segment(job)}", patch_of(changes)), as_json=as_json)
 
 
 def patch_of(changes: list[str]) -> dict[str, Any]:
@@ -198,7 +199,7 @@ def patch_of(changes: list[str]) -> dict[str, Any]:
 def delete(job: str, api: Api = LOCAL, as_json: AsJson = False) -> None:  # noqa: FBT002
     """Cancel a job, delete its items and forget it; exit code 1 when it must be asked again."""
     with rest(api) as gateway:
-        found = gateway.delete(f"/v1/jobs/{job}")
+        found = gateway.delete(f"/v1/jobs/{segment(job)}")
     show(found, as_json=as_json)
     raise typer.Exit(0 if found["purged"] else 1)
 
@@ -207,7 +208,7 @@ def _control(action: str, said: str) -> None:
     @jobs_app.command(action, help=said)
     def run(job: str, api: Api = LOCAL, as_json: AsJson = False) -> None:  # noqa: FBT002
         with rest(api) as gateway:
-            show(gateway.post(f"/v1/jobs/{job}/{action}"), as_json=as_json)
+            show(gateway.post(f"/v1/jobs/{segment(job)}/{action}"), as_json=as_json)
 
 
 for _action, _said in (
@@ -227,14 +228,14 @@ def retry_failed(
 ) -> None:
     """Open the failed URLs of a job again."""
     with rest(api) as gateway:
-        show(gateway.post(f"/v1/jobs/{job}/retry-failed", reason=reason), as_json=as_json)
+        show(gateway.post(f"/v1/jobs/{segment(job)}/retry-failed", reason=reason), as_json=as_json)
 
 
 @jobs_app.command("quarantine")
 def quarantine(job: str, limit: int = 100, api: Api = LOCAL, as_json: AsJson = False) -> None:  # noqa: FBT002
     """Patterns of URLs that are held back as traps, and why."""
     with rest(api) as gateway:
-        found = gateway.get(f"/v1/jobs/{job}/quarantine", limit=limit)
+        found = gateway.get(f"/v1/jobs/{segment(job)}/quarantine", limit=limit)
     columns = ("pattern", "pages", "new_share", "trapped", "released", "quarantined")
     page(found, columns, as_json=as_json, empty="nothing is held back")
 
@@ -248,7 +249,7 @@ def release(
 ) -> None:
     """Let a pattern of URLs go on that was taken for a trap; what was skipped of it is open again."""
     with rest(api) as gateway:
-        show(gateway.post(f"/v1/jobs/{job}/quarantine/release", {"pattern": pattern}), as_json=as_json)
+        show(gateway.post(f"/v1/jobs/{segment(job)}/quarantine/release", {"pattern": pattern}), as_json=as_json)
 
 
 @jobs_app.command("reparse")
@@ -264,8 +265,8 @@ def reparse(
     """Read the pages that Kafka still holds again, with other rules; no site is asked for anything."""
     body = None if rules is None else {"extract": load_job_file(rules).get("extract")}
     with rest(api) as gateway:
-        standing = gateway.post(f"/v1/jobs/{job}/reparse", body)
+        standing = gateway.post(f"/v1/jobs/{segment(job)}/reparse", body)
         while wait and standing["state"] != "done":
             time.sleep(LOOK_EVERY_S)
-            standing = gateway.get(f"/v1/jobs/{job}/reparse")
+            standing = gateway.get(f"/v1/jobs/{segment(job)}/reparse")
     show(standing, as_json=as_json)

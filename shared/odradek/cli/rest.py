@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import quote
 
 import httpx
 
@@ -14,8 +15,8 @@ class Rest:
     """A client of one gateway."""
 
     def __init__(self, url: str, key: str | None = None) -> None:
-        headers = {"X-API-Key": key} if key else {}
-        self._client = httpx.Client(base_url=url, headers=headers, timeout=60, trust_env=False)
+        headers = {"X-API-Key": _sendable("the API key", key)} if key else {}
+        self._client = httpx.Client(base_url=_address(url), headers=headers, timeout=60, trust_env=False)
 
     def __enter__(self) -> Self:
         return self
@@ -87,8 +88,35 @@ class Rest:
         return response.json()
 
 
+def _address(url: str) -> httpx.URL:
+    try:
+        found = httpx.URL(url)
+    except httpx.InvalidURL:
+        found = httpx.URL()
+    if found.scheme not in ("http", "https") or not found.host:
+        raise UserError(f"{url!r} is no address of a gateway; write --api http://127.0.0.1:8000.")
+    return found
+
+
+def segment(text: str) -> str:
+    """An id or host, as it stands between two slashes of an address.
+
+    Raises:
+        UserError: it is none.
+    """
+    if text in ("", ".", ".."):
+        raise UserError(f"{text!r} is no id; see odradek jobs list.")
+    return quote(text, safe="")
+
+
 def _keyed(key: str | None) -> dict[str, str]:
-    return {} if key is None else {"idempotency-key": key}
+    return {} if key is None else {"idempotency-key": _sendable("the idempotency key", key)}
+
+
+def _sendable(what: str, text: str) -> str:
+    if text.isascii() and text.isprintable() and text == text.strip():
+        return text
+    raise UserError(f"Not sent: {what} may have printable ASCII characters only, and no space around them.")
 
 
 def _lines(response: httpx.Response) -> Iterator[str]:

@@ -41,7 +41,8 @@ def show(value: Any, *, as_json: bool, empty: str = "nothing") -> None:
     if not rows:
         print(empty)  # noqa: T201  (the command's output)
         return
-    Console(highlight=False).print(_upright(rows[0]) if isinstance(value, dict) else _table(rows))
+    console = Console(highlight=False, markup=False, emoji=False)  # what sites say is never a style
+    console.print(_upright(rows[0]) if isinstance(value, dict) else _table(rows))
 
 
 def page(found: dict[str, Any], columns: tuple[str, ...], *, as_json: bool, empty: str) -> None:
@@ -73,5 +74,12 @@ def _upright(row: dict[str, Any]) -> Table:
 
 def _cell(value: Any) -> str:
     if isinstance(value, dict | list):
-        return json.dumps(value, ensure_ascii=False)
-    return "" if value is None else str(value)
+        return _plain(json.dumps(value, ensure_ascii=False))
+    return "" if value is None else _plain(str(value))
+
+
+def _plain(text: str) -> str:
+    """Without what steers a terminal, or turns the direction of writing: sites and their errors may hold it."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)

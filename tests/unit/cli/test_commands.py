@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 from odradek.cli.doctor import examine
 from odradek.cli.jobs import patch_of
 from odradek.cli.main import COMMANDS, application
-from odradek.cli.rest import Rest
+from odradek.cli.rest import Rest, segment
+from odradek.cli.tables import show
 from odradek.errors import InfrastructureAway, UserError
 
 CLOSED = "http://127.0.0.1:1"
@@ -249,3 +250,45 @@ def test_changes_and_webhooks_are_asked_of_the_gateway(gateway: Gateway) -> None
         assert (result.exit_code, json.loads(result.stdout)) == (0, gateway.answer)
 
     assert [path for _, path, _ in gateway.asked] == ["/v1/jobs/j/changes?since=1h&limit=100", "/v1/jobs/j/webhooks"]
+
+
+@pytest.mark.parametrize("job", ["../../health/live", "a?b=c#d", "a/b", "%2e"])
+def test_an_id_stays_one_piece_of_the_address(gateway: Gateway, job: str) -> None:
+    run("jobs", "show", job, "--api", gateway.url)
+
+    ((_, path, _),) = gateway.asked
+    assert path == f"/v1/jobs/{segment(job)}"
+    assert path.count("/") == 3
+    assert "?" not in path
+
+
+@pytest.mark.parametrize("job", ["", ".", ".."])
+def test_what_leads_elsewhere_is_no_id(gateway: Gateway, job: str) -> None:
+    assert isinstance(run("jobs", "show", job, "--api", gateway.url).exception, UserError)
+    assert gateway.asked == []
+
+
+@pytest.mark.parametrize("key", ["schl\u00fcssel", "a\nb: c", "key\x7f", " "])
+def test_a_key_that_no_header_can_hold_is_said_before_anything_is_sent(gateway: Gateway, key: str) -> None:
+    for result in (
+        run("jobs", "list", "--api", gateway.url, ODRADEK_API_KEY=key),
+        run("jobs", "submit", "https://a.example/", "--key", key, "--api", gateway.url),
+    ):
+        assert isinstance(result.exception, UserError)
+    assert gateway.asked == []
+
+
+@pytest.mark.parametrize("api", ["ftp://a.example", "http://[::1", "127.0.0.1:8000", "http://"])
+def test_what_is_no_address_of_a_gateway_is_said(api: str) -> None:
+    assert isinstance(run("jobs", "list", "--api", api).exception, UserError)
+
+
+def test_what_sites_say_steers_no_terminal_and_is_no_markup(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    said = "https://a.example/a[/b][red]:smile:\x1b[31m\u202e"
+
+    show([{"url": said}], as_json=False)
+
+    assert "https://a.example/a[/b][red]:smile:\\x1b[31m\\u202e" in capsys.readouterr().out
