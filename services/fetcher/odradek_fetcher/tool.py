@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +17,8 @@ from odradek.specification import JobSpecification, load_job_file, validated
 from odradek.urls import CrawlUrl, identify
 from odradek_fetcher.composition import fetching_for
 from odradek_fetcher.core.facts import SERVICE
-from odradek_fetcher.core.plans import Plan, PlanProblem, plan
+from odradek_fetcher.core.following import same_place
+from odradek_fetcher.core.plans import Plan, PlanProblem, plan, without_secrets
 from odradek_fetcher.fetching import Result
 from odradek_fetcher.settings import user_agent
 
@@ -60,15 +62,20 @@ def fetch(
 
 
 def fetch_page(
-    url: str, spec: JobSpecification, *, allow_private_networks: bool = False
+    url: str, spec: JobSpecification, *, meant_for: str | None = None, allow_private_networks: bool = False
 ) -> tuple[bytes | None, PageMeta]:
     """One fetch as a job's specification asks for it: the body, if it gave one, and what a parser is told of it.
+
+    `meant_for`: the URL whose place may be told what the job sends; null: this one's.
 
     Raises:
         UserError: the URL cannot be crawled, or the specification not be carried out here.
     """
     settings = _settings(allow_private_networks=allow_private_networks)
-    result = asyncio.run(_fetched(settings, _plan(spec, settings), url, attempt=0))
+    how, there = _plan(spec, settings), identify(url)
+    if meant_for is not None and isinstance(there, CrawlUrl) and not same_place(meant_for, there):
+        how = replace(how, headers=without_secrets(how.headers), body=None)
+    result = asyncio.run(_fetched(settings, how, url, attempt=0))
     return result.body, result.page
 
 

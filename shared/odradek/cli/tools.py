@@ -27,12 +27,14 @@ def tool(name: str) -> Callable[..., Any]:
 def page_of(url: str, spec: JobSpecification, **options: Any) -> tuple[bytes | None, PageMeta]:
     """A page as `fetch_page` gives it, each redirect a fetch guarded like the first; after MOST_HOPS the last redirect.
 
+    What the job sends as headers, cookies, credentials and body is for the place that is asked first, and no other.
+
     Raises:
         UserError: the URL cannot be crawled, or the specification not be carried out here.
     """
-    fetch_page = tool("fetch_page")
+    fetch_page, first = tool("fetch_page"), url
     for _ in range(MOST_HOPS + 1):
-        body, meta = fetch_page(url, spec, **options)
+        body, meta = fetch_page(url, spec, meant_for=first, **options)
         if meta.outcome != "redirected" or meta.location is None:
             break
         url = meta.location

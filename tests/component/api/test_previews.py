@@ -109,3 +109,9 @@ async def test_a_wrong_rule_is_refused_by_its_name_before_anything_is_fetched() 
 
     assert answer.status_code == unknown.status_code == 422
     assert answer.json()["errors"][0]["field"] == "extract.0.fields.a.css"
+
+
+def test_a_proxy_is_never_used_for_a_preview() -> None:
+    spec, withheld = previewed("https://a.example/", {"fetch": {"proxies": ["http://10.0.0.1:3128"], "http2": False}})
+
+    assert (spec["fetch"], withheld) == ({"http2": False}, ["fetch.proxies"])

@@ -3,15 +3,18 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from typer.testing import CliRunner
 
 from odradek.cli.main import application
+from odradek.cli.tools import page_of
 from odradek.errors import UserError
+from odradek.specification import JobSpecification
 from odradek.testing.site import Catalogue, Site
 
 
@@ -74,3 +77,61 @@ def test_what_cannot_be_fetched_is_said_in_a_sentence(tmp_path: Path, job: str, 
     file.write_text(job)
     with pytest.raises(UserError, match=sentence):
         fetch(url, "--job", str(file))
+
+
+class TwoPlaces:
+    """Two ports of one address: the first leads to itself, then to the second; both keep what they were told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str | None, str | None, bytes]] = []
+        places = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers.get("content-length") or 0))
+                told = (self.headers.get("authorization"), self.headers.get("x-key"), body)
+                places.told.append((self.path, *told))
+                leads = {"/first": places.url(0, "/again"), "/again": places.url(1, "/other")}.get(self.path)
+                self.send_response(302 if leads else 200)
+                if leads:
+                    self.send_header("location", leads)
+                self.send_header("content-type", "text/html")
+                self.end_headers()
+
+            def log_message(self, *_: Any) -> None:
+                """Silent."""
+
+        self.servers = [ThreadingHTTPServer(("127.0.0.1", 0), Handler) for _ in range(2)]
+        self.threads = [Thread(target=server.serve_forever, args=(0.01,)) for server in self.servers]
+
+    def url(self, place: int, path: str) -> str:
+        return f"http://127.0.0.1:{self.servers[place].server_port}{path}"
+
+    def __enter__(self) -> Self:
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for server, thread in zip(self.servers, self.threads, strict=True):
+            server.shutdown()
+            thread.join()
+            server.server_close()
+
+
+def test_what_a_job_sends_is_not_told_to_the_place_that_a_redirect_leads_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKEN", "secret")
+    with TwoPlaces() as places:
+        spec = JobSpecification.parse(
+            {
+                "seeds": [places.url(0, "/first")],
+                "fetch": {
+                    "method": "POST", "body": "word", "auth": {"bearer": "${env:TOKEN}"}, "headers": {"x-key": "k"},
+                },
+            }
+        )  # fmt: skip
+        _, meta = page_of(places.url(0, "/first"), spec, allow_private_networks=True)
+
+    assert meta.outcome == "fetched"
+    mine = ("Bearer secret", "k", b"word")
+    assert places.told == [("/first", *mine), ("/again", *mine), ("/other", None, None, b"")]

@@ -54,7 +54,7 @@ def on_the_spot(request: FetchRequest, plan: Plan, order: Order, answer: Answer,
         if request.kind == "page":
             return Failure("redirect_loop", f"{request.url} redirects to itself again and again", lasting=True)
         return Failure("redirect_limit", f"more than {MAX_ON_THE_SPOT} redirects from {request.url}", lasting=True)
-    same = _same_place(order.url, there.found)
+    same = same_place(order.url, there.found)
     headers = _with_cookies(order.headers, answer) if same else without_secrets(order.headers)
     return replace(order, url=there.url, host=there.found.host, headers=headers)
 
@@ -72,7 +72,7 @@ def chain_failure(request: FetchRequest, plan: Plan, there: Target) -> Failure |
     return None
 
 
-def _same_place(asked: str, there: CrawlUrl) -> bool:
+def same_place(asked: str, there: CrawlUrl) -> bool:
     """True for one origin, and from http to https at their own ports."""
     here = identify(asked)
     if not isinstance(here, CrawlUrl) or here.host != there.host:
