@@ -32,6 +32,7 @@ def logs(  # noqa: PLR0913, PLR0917  (the filters of the route)
     outcome: str | None = None,
     reason: str | None = None,
     action: str | None = None,
+    fingerprint: Annotated[str | None, typer.Option(help="Of one URL, as explain shows it.")] = None,
     since: Annotated[str | None, typer.Option(help="ISO 8601, or 15m for 15 minutes ago.")] = None,
     until: str | None = None,
     limit: int = 100,
@@ -43,7 +44,7 @@ def logs(  # noqa: PLR0913, PLR0917  (the filters of the route)
     """Search crawl events, newest first."""
     filters: dict[str, Any] = {
         "q": q, "job": job, "host": host, "status": status, "outcome": outcome, "reason": reason, "action": action,
-        "since": since, "until": until,
+        "fingerprint": fingerprint, "since": since, "until": until,
     }  # fmt: skip
     with rest(api) as gateway:
         if facets:

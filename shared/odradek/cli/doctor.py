@@ -156,6 +156,8 @@ def _services(settings: Settings) -> Iterator[Finding]:
             yield Finding(service, ok=False, detail=count, remedy="see whether the brokers are overloaded")
             continue
         remedy = None if count else f"start one with odradek service {service}, {UP}"
+        if service == "api" and count > 1:
+            remedy = "change a job through one of them at a time"
         yield Finding(service, ok=count > 0, detail=f"{count} running", remedy=remedy)
 
 

@@ -106,18 +106,20 @@ def audit(
 
 
 @jobs_app.command("urls")
-def urls(
+def urls(  # noqa: PLR0913, PLR0917  (the filters of the route)
     job: str,
     state: Annotated[str | None, typer.Option(help="pending, fetched, skipped, failed, …")] = None,
     reason: str | None = None,
+    kind: Annotated[str | None, typer.Option(help="page, or sitemap: those that feed the job.")] = None,
     limit: int = 100,
     cursor: str | None = None,
     api: Api = LOCAL,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """A job's URLs by state and reason."""
+    filters = {"state": state, "reason": reason, "kind": kind}
     with rest(api) as gateway:
-        found = gateway.get(f"/v1/jobs/{segment(job)}/urls", state=state, reason=reason, limit=limit, cursor=cursor)
+        found = gateway.get(f"/v1/jobs/{segment(job)}/urls", **filters, limit=limit, cursor=cursor)
     page(found, ("url", "state", "reason", "status"), as_json=as_json, empty="no such URLs")
 
 

@@ -5,7 +5,7 @@ from confluent_kafka.admin import AdminClient
 
 from odradek.kafka.client import connection_config
 from odradek.settings import Settings
-from odradek.topics import FRONTIER, GROUPS, ITEMS, PAGES, SCHEDULED
+from odradek.topics import FRONTIER, GATEWAYS_GROUP, GROUPS, ITEMS, PAGES, SCHEDULED
 
 TIMEOUT_S = 3.0
 WORKED_THROUGH = (FRONTIER, SCHEDULED, PAGES, ITEMS)
@@ -19,6 +19,7 @@ class Members:
         # Without a callback librdkafka writes every attempt to standard error.
         self._admin = AdminClient(connection_config(settings) | {"log_level": 0, "error_cb": lambda _: None})
         self._groups = {settings.group(GROUPS[topic]): GROUPS[topic].partition(".")[0] for topic in WORKED_THROUGH}
+        self._groups[settings.group(GATEWAYS_GROUP)] = "api"
 
     def count(self) -> dict[str, int | str]:
         """By service the number of its processes; a sentence where a group cannot be asked."""

@@ -13,6 +13,8 @@ class Job(Shape):
 
     job_id: str = Field(examples=["books-1f2e3d4c"])
     name: str | None
+    owner: str | None
+    """Name of the API key that made it; null: there were no keys."""
     state: JobState
     run: int
     """Of a recurring job, from 1."""

@@ -34,6 +34,7 @@ def shown(given: Parts, record: JobRecord) -> dict[str, Any]:
     standing = given.gateway.standing(record.job)
     return summary(standing) | {
         "name": record.spec.get("name"),
+        "owner": record.owner,
         "run": record.run,
         "version": record.version,
         "pending": standing.counters.pending,
