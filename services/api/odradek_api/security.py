@@ -163,7 +163,13 @@ def _has_body(headers: Mapping[str, str]) -> bool:
 
 
 def _check_type(path: str, headers: Mapping[str, str]) -> None:
-    kind = (headers.get("content-type") or "").partition(";")[0].strip().lower()
+    kind, _, more = (headers.get("content-type") or "").lower().partition(";")
+    kind, charset = kind.strip(), more.partition("charset=")[2].partition(";")[0].strip(" \"'")
+    if charset not in ("", "utf-8", "utf8", "us-ascii"):
+        raise Problem(415, "Unknown body type", f"Send UTF-8, not {charset}.")
+    coding = headers.get("content-encoding") or "identity"
+    if coding.lower() != "identity":
+        raise Problem(415, "Unknown body type", f"Send the body as it is, without the content coding {coding}.")
     allowed = SEED_TYPES if path.endswith("/seeds") else JSON_TYPES
     if kind not in allowed:
         raise Problem(415, "Unknown body type", f"Send {' or '.join(allowed)}, not {kind or 'an untyped body'}.")

@@ -5,6 +5,7 @@ import os
 import socket
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
@@ -44,6 +45,8 @@ from odradek_api.security import refuse_open_door
 from odradek_api.tracing import TracedLog
 
 HEAL_EVERY_S = 5.0
+ASKED_AT_ONCE = 32
+"""Questions to stores and to Kafka; some take seconds, and the others shall not wait for them."""
 TELL_EVERY_S = 0.25
 COUNT_EVERY_S = 5.0
 log = structlog.get_logger()
@@ -84,6 +87,8 @@ class _Service:
 
     async def serve(self, stop: asyncio.Event) -> None:
         """Until `stop`."""
+        threads = ThreadPoolExecutor(ASKED_AT_ONCE, "asking")
+        asyncio.get_running_loop().set_default_executor(threads)
         server = _Server(
             uvicorn.Config(
                 create_app(self._parts()),

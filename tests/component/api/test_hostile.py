@@ -91,6 +91,27 @@ async def test_lines_that_end_as_on_an_old_mac_are_not_taken_for_one_url(world: 
     assert (found["received"], found["rejected_total"]) == (0, 1)
 
 
+async def test_a_line_that_is_no_utf_8_is_refused_alone(world: World) -> None:
+    found = await seeded(world, "https://a.example/\u00e9\n".encode("latin-1") + GOOD, "text/plain")
+
+    assert (found["received"], [(each["line"], each["reason"]) for each in found["rejected"]]) == (
+        1,
+        [(1, "malformed")],
+    )
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"content-type": "text/plain; charset=iso-8859-1"}, {"content-type": "text/plain", "content-encoding": "gzip"}],
+)
+async def test_a_body_in_another_coding_is_refused_whole(world: World, headers: dict[str, str]) -> None:
+    async with world.client() as client:
+        answer = await client.post("/v1/jobs/j/seeds", content=GOOD, headers=headers)
+
+    assert answer.status_code == 415
+    assert world.log.sent == []
+
+
 async def test_a_csv_row_whose_quote_never_closes_is_refused(world: World) -> None:
     found = await seeded(world, b'url,priority\n"https://a.example/,5\n' + GOOD, "text/csv")
 

@@ -56,7 +56,11 @@ class LineReader:
             yield self._number, BadLine(self._cut or line[:URL_SHOWN].decode(errors="replace"), "too_long")
             self._cut = None
             return
-        text = line.decode(errors="replace").strip().lstrip("\ufeff")
+        try:
+            text = line.decode().strip().lstrip("\ufeff")
+        except UnicodeDecodeError:
+            yield self._number, BadLine(line[:URL_SHOWN].decode(errors="replace"))
+            return
         if not text or text.startswith("#"):
             return
         seed = self._seed(text)
