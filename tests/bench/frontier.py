@@ -22,7 +22,7 @@ import psutil
 from msgspec.structs import replace
 from tests.bench.fleet import JOB, Pending, outcome_of
 
-from odradek.contracts import Batch, Discovered, Fact, FetchRequest, JobChanged, Ticked
+from odradek.contracts import Batch, Discovered, Fact, FetchRequest, JobChanged, Reached, Ticked
 from odradek.specification import JobSpecification
 from odradek_scheduler.core.keys import page_key, run_id
 from odradek_scheduler.core.partition import Limits, Partition
@@ -190,7 +190,7 @@ def finished_jobs(jobs: int) -> dict[str, Any]:
             pass
         start_s = time.process_time() - began
         for number in range(jobs):
-            frontier.core.ended(f"job-{number}", 1, 1)
+            frontier.core.ended(Reached(job=f"job-{number}", state="complete", epoch=1))
         reports = len(frontier.core.progress(frontier.now_ms))
         gc.collect()
         full = psutil.Process().memory_info().rss

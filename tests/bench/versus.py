@@ -22,6 +22,7 @@ from tests.bench.meter import Used
 from tests.bench.odradek_crawl import Crawled, crawl
 from tests.bench.webserver import serving, write_pages
 
+from odradek.engines.engine import free_port
 from odradek.testing.site import Catalogue
 
 RECORDS_A_DAY = 500_000_000
@@ -45,6 +46,7 @@ async def rounds(catalogue: Catalogue, count: int, python: str | None, fetchers:
     found: dict[str, list[Crawled]] = {"scrapy": [], "odradek": []} if python else {"odradek": []}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        folder.chmod(0o755)  # nginx started by root reads as another user
         write_pages(catalogue, folder / "site")
         async with serving(folder / "site", catalogue.port) as site:
             for number in range(count):
@@ -116,7 +118,7 @@ def main() -> None:
     parser.add_argument("--scrapy", help="a Python that has Scrapy; without it Odradek runs alone")
     parser.add_argument("--raw", type=Path, help="write every round's figures to this file")
     given = parser.parse_args()
-    catalogue = Catalogue(pages=given.pages, words_per_card=given.words)
+    catalogue = Catalogue(pages=given.pages, words_per_card=given.words, port=free_port())
     found = asyncio.run(rounds(catalogue, given.rounds, given.scrapy, given.fetchers))
     told = summary(found)
     show(told)
