@@ -3,6 +3,8 @@
 import asyncio
 import time
 
+from odradek.clock import now_ms
+from odradek.contracts import JobPurged
 from odradek.kafka.ends import Ends
 from odradek.topics import GROUPS, ITEMS, PAGES, SCHEDULED
 from odradek_api.gateway import Gateway
@@ -15,7 +17,7 @@ STEPS = (SCHEDULED, PAGES, ITEMS)
 
 
 class Purge:
-    """The record goes last, and only when nothing that needs it is left in Kafka.
+    """The record goes last, and only when nothing that needs it is left in Kafka; before it the schedulers are told.
 
     A service that meets a request of a job it does not know waits for the record.
     """
@@ -41,6 +43,7 @@ class Purge:
         if not await self._drained.drained(until - time.monotonic()):
             return None
         deleted = await asyncio.to_thread(self._results.forget_job, job)
+        await self._gateway.records.broadcast([JobPurged(job=job, at_ms=now_ms())])
         await self._gateway.records.forget(job)
         return deleted
 

@@ -77,8 +77,8 @@ class SchedulerApp(faust.App):
     @property
     def overtaken(self) -> bool:
         """True when another rebalance has begun since the assignment whose tables are recovered."""
-        recovery: Any = self.tables.recovery
-        return bool(recovery.overtaken)
+        tables: Any = self.tables
+        return bool(tables.recovery.overtaken)
 
     def rest_changelogs(self) -> None:
         """Recovery is over: fetch no changelog until the next rebalance."""

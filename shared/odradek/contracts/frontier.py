@@ -140,6 +140,13 @@ class JobChanged(Message, frozen=True, tag_field="fact", tag=True):
     at_ms: int = 0
 
 
+class JobPurged(Message, frozen=True, tag_field="fact", tag=True):
+    """A job was deleted: no fact of it counts any more, and what is known of it goes, bit by bit."""
+
+    job: str
+    at_ms: int = 0
+
+
 class HostChanged(Message, frozen=True, tag_field="fact", tag=True):
     """A person overrides what the fleet does to a host; null fields go back to what was computed."""
 
@@ -312,7 +319,7 @@ class Ticked(Message, frozen=True, tag_field="fact", tag=True):
 
 Fact = (
     Discovered | Fetched | Parsed | RobotsFetched | JobChanged | HostChanged | RetryAsked | Reserve | PermitsReported
-    | Grant | SkipRest | Merged | RunDue | Ticked | PatternReleased | SitemapsListed | RunEnded | Renewed
+    | Grant | SkipRest | Merged | JobPurged | RunDue | Ticked | PatternReleased | SitemapsListed | RunEnded | Renewed
     | LoadsReported
 )  # fmt: skip
 

@@ -6,7 +6,18 @@ from typing import Any
 import pytest
 from tests.component.api.fakes import PARTITIONS, World, an_item
 
-from odradek.contracts import Counters, Discovered, JobChanged, JobRecord, Progress, Reached, RetryAsked
+from odradek.contracts import (
+    Batch,
+    Counters,
+    Discovered,
+    JobChanged,
+    JobPurged,
+    JobRecord,
+    Progress,
+    Reached,
+    RetryAsked,
+    decode,
+)
 from odradek.urls import partition_of
 
 SPEC: dict[str, Any] = {"name": "books", "seeds": ["https://books.example/"]}
@@ -311,7 +322,9 @@ async def test_purging_cancels_deletes_items_and_then_the_record(world: World) -
 
     assert answer.json() == {"job_id": job, "purged": True, "items_deleted": 1}
     assert list(world.store.items) == ["other:0001"]
-    assert (world.log.sent[-1].key, world.log.sent[-1].value) == (job, None)
+    *_, told, last = world.log.sent
+    assert (last.key, last.value) == (job, None)
+    assert [fact.job for fact in decode(Batch, told.value or b"").facts if isinstance(fact, JobPurged)] == [job]
     assert world.log.records()[-1].wanted == "cancelled"
     assert gone.status_code == 404
 

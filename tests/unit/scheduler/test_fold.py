@@ -9,6 +9,7 @@ from odradek.contracts import (
     Grant,
     HostChanged,
     JobChanged,
+    JobPurged,
     Links,
     Merged,
     Parsed,
@@ -222,7 +223,7 @@ def test_every_kind_of_fact_is_folded() -> None:
         HostChanged(key="a.example"), RetryAsked(job="j", epoch=1), Reserve(job="j", fps=("x",)),
         PermitsReported(job="j", partition=0, offset=0, kept=0, returned=0, wanted=0), Grant(job="j", granted=1),
         SkipRest(job="j"), Merged(job="j", key="a.example", sources=()), RunDue(job="j", run=2), Ticked(at_ms=1),
-            PatternReleased(job="j", key="a.example", pattern="a.example/{n}"),
+            JobPurged(job="gone"), PatternReleased(job="j", key="a.example", pattern="a.example/{n}"),
             SitemapsListed(job="j", key="a.example", origin="https://a.example"),
     )  # fmt: skip
     assert {type(fact) for fact in facts} == set(Fact.__args__)

@@ -38,6 +38,8 @@ def building(memory: Memory, tables: Tables, pages_a_step: int) -> Iterator[int]
     for run in [run for run in memory.queues if memory.cache.ledger(run).closed_at is not None]:
         memory.close(run)
         yield count
+    for job in memory.cache.purged:
+        memory.purge(job)  # also what a kill has left of one purged long ago
     for jobs, (job, record) in enumerate(list(memory.cache.jobs.items()), 1):
         for _ in _adopting(memory, run_id(job, record.run), pages_a_step):
             yield count

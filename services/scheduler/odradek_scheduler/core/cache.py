@@ -22,6 +22,8 @@ class Cache:
         self._tables = tables
         self.jobs: dict[str, Job] = {}
         """All jobs: few, and each report needs them."""
+        self.purged: set[str] = set()
+        """Jobs that were purged."""
         self.homes: dict[str, Home] = {}
         """All budgets whose home is here, by job and run."""
         self._ledgers: dict[str, Ledger] = {}
@@ -34,6 +36,7 @@ class Cache:
         """Jobs and budgets from the tables."""
         self.jobs = {key[2:].decode(): unpack(Job, value) for key, value in self._tables.scan("ledger", job_key(""))}
         self.homes = {key[2:].decode(): unpack(Home, value) for key, value in self._tables.scan("ledger", home_key(""))}
+        self.purged = {job for job, record in self.jobs.items() if record.purged}
 
     def ledger(self, run: str) -> Ledger:
         """The ledger of a job and run; an empty one where there is none yet."""
@@ -79,6 +82,18 @@ class Cache:
         if found is None:
             found = self._robots[key, origin] = self._read("hosts", robots_key(key, origin), Robots)
         return found
+
+    def forget(self, job: str) -> None:
+        """Nothing of a purged job but that it is one; its rows in the tables may have ended."""
+        self.purged.add(job)
+        own = f"{job}\0"
+        for values in (self.homes, self._ledgers):
+            for run in [run for run in values if run.startswith(own)]:
+                del values[run]
+        for share in [share for share in self._shares if share[0].startswith(own)]:
+            del self._shares[share]
+        for key in [key for key in self._values if key[2:].startswith(own.encode()) or key[2:] == job.encode()]:
+            del self._values[key]
 
     def trim(self) -> None:
         """Forget the older half of what has grown too large; called between batches only."""

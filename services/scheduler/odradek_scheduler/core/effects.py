@@ -42,6 +42,8 @@ class Effects:
     """Runs whose open URLs are skipped from now on."""
     reopened: list[str] = field(default_factory=list)
     """Runs that a reached budget had closed and a higher one has opened again."""
+    purged: list[str] = field(default_factory=list)
+    """Jobs whose rows end from now on."""
     hosts: list[str] = field(default_factory=list)
     """Hosts of which something is known now that was not."""
     jobs: list[str] = field(default_factory=list)

@@ -5,7 +5,7 @@ changed iff the batch is newer than the offset they carry (`counts`), and are wr
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from odradek.contracts import (
     CLOSED,
@@ -15,6 +15,7 @@ from odradek.contracts import (
     Grant,
     HostChanged,
     JobChanged,
+    JobPurged,
     Merged,
     Parsed,
     PatternReleased,
@@ -35,9 +36,13 @@ from odradek_scheduler.core.cache import Cache
 from odradek_scheduler.core.closings import Closings
 from odradek_scheduler.core.effects import Effects
 from odradek_scheduler.core.keys import run_id, seen_key, split_run_id
+from odradek_scheduler.core.purging import Row
 from odradek_scheduler.core.state import ACCEPTED, PENDING, RETRY, Ledger, Seen, Step, standing
 from odradek_scheduler.core.tables import Tables, Write
 from odradek_scheduler.core.touched import Touched
+
+_OF_PURGED_TOO: Final = frozenset((Fetched, RobotsFetched, JobPurged))
+"""Facts that say something of a host, and the one that says it again."""
 
 
 class Fold:
@@ -53,7 +58,10 @@ class Fold:
 
     def apply(self, batch: Batch) -> None:
         """Judge all facts in order; then what concerns the batch as a whole."""
+        purged = self._touched.purged
         for index, fact in enumerate(batch.facts):
+            if purged and getattr(fact, "job", None) in purged and type(fact) not in _OF_PURGED_TOO:
+                continue
             self._handlers[type(fact)](self, fact, index)
         self._closings.settle(self._touched, self.effects)
         self._touched.settle_permits()
@@ -62,9 +70,9 @@ class Fold:
         self.effects.jobs = list(self._touched.jobs)
         self.effects.runs = [*self._touched.ledgers, *self._touched.homes]
 
-    def writes(self, emptied: Iterable[bytes] = ()) -> tuple[Write, ...]:
-        """All changes; `emptied`: keys of pages found with no open URL, which get their tombstones now."""
-        return self._touched.writes(self._pages, emptied)
+    def writes(self, emptied: Iterable[bytes] = (), purged: Iterable[Row] = ()) -> tuple[Write, ...]:
+        """All changes; with their tombstones: keys of pages found with no open URL, and rows of purged jobs."""
+        return self._touched.writes(self._pages, emptied, purged)
 
     # ---- facts on URLs
 
@@ -184,6 +192,14 @@ class Fold:
         if fact.wanted in CLOSED:
             self._closings.close(run, fact.wanted)
 
+    def _job_purged(self, fact: JobPurged, index: int) -> None:  # noqa: ARG002
+        """Nothing of the job is sent any more, and none of its facts counts, not even when an older one is replayed."""
+        job, counts = self._touched.job(fact.job)
+        if counts:
+            self._touched.purge(fact.job, fact.at_ms)
+        self._closings.close(run_id(fact.job, job.run), "cancelled")
+        self.effects.purged.append(fact.job)
+
     def _limit(self, run: str, spec: dict[str, Any], version: int) -> None:
         """Limits that the fold itself must know: from this offset on."""
         scope = spec.get("scope", {})
@@ -255,6 +271,7 @@ class Fold:
         Parsed: _parsed,
         RobotsFetched: _robots_fetched,
         JobChanged: _job_changed,
+        JobPurged: _job_purged,
         HostChanged: _host_changed,
         RetryAsked: _retry_asked,
         Reserve: _reserve,

@@ -30,6 +30,8 @@ class Learning:
         for run, key in effects.listed:
             self._listed(run, key)
         self._runs(effects)
+        for job in effects.purged:
+            self._memory.purge(job)
         for host in filter(None, map(self._memory.hosts.get, effects.hosts)):
             self._memory.touched[host] = None
         return self._memory.clearing.take()

@@ -12,6 +12,7 @@ from odradek_scheduler.core.cache import Cache
 from odradek_scheduler.core.clearing import Clearing
 from odradek_scheduler.core.keys import seen_key, share_key, split_run_id
 from odradek_scheduler.core.leases import Leased, Leases
+from odradek_scheduler.core.purging import Purging
 from odradek_scheduler.core.queues import Flight, HostQueue, OpenPage, Queue, Stage
 from odradek_scheduler.core.rereading import Rereading
 from odradek_scheduler.core.sitemaps import is_sitemap_run
@@ -38,6 +39,7 @@ class Memory:
         """Requests without an answer, robots.txt included."""
         self.unparsed = 0
         self.clearing = Clearing()
+        self.purging = Purging(tables)
         self.rereading = Rereading(tables, self.add_page)
         self.crowded: dict[Queue, None] = {}
         """Queues with many small pages."""
@@ -74,6 +76,13 @@ class Memory:
                 self.clearing.end(queue)
             queue.host.queues.pop(run, None)
             self.touched[queue.host] = None
+
+    def purge(self, job: str) -> None:
+        """Nothing of the job is kept here, and its rows end."""
+        for run in [run for run in self.queues if split_run_id(run)[0] == job]:
+            self.close(run)
+        self._terms.pop(job, None)
+        self.purging.begin(job)
 
     def reopen(self, run: str, offset: int) -> None:
         """A reached budget had closed the run and a higher one has opened it with the batch at this offset."""

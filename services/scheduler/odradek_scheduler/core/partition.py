@@ -155,12 +155,16 @@ class Partition:
         effects = fold.effects
         self._reports.folded(effects)
         self.told += effects.told
+        for job in effects.purged:
+            self._cache.forget(job)
+            self._reports.forget(job)
         if not self._learns:
             return fold.writes()
+        purged = self._memory.purging.take()
         emptied = self._learning.learn(effects)
         self._desk.touch(effects.runs)
         self._expiries.touch(effects.jobs)
-        return fold.writes(emptied)
+        return fold.writes(emptied, purged)
 
     # ---- dispatch
 
@@ -180,7 +184,7 @@ class Partition:
         facts += self._desk.talk(now_ms)
         facts += self._expiries.talk(now_ms)
         facts += [ToPartition(self._partition, fact) for fact in merges(self._memory)]
-        if self._memory.clearing.tick(now_ms):
+        if self._memory.clearing.tick(now_ms) or self._memory.purging.tick(now_ms):
             facts.append(ToPartition(self._partition, Ticked(at_ms=now_ms)))
         return Dispatched(tuple(dispatcher.requests), tuple(facts), tuple(dispatcher.events))
 
@@ -190,7 +194,7 @@ class Partition:
             return None
         agenda = self._dispatcher.agenda
         wakes = [agenda.wake_at_ms(), self._memory.next_lease_ms(), self._desk.wake_at_ms()]
-        wakes += [self._expiries.wake_at_ms(), self._memory.clearing.wake_at_ms()]
+        wakes += [self._expiries.wake_at_ms(), self._memory.clearing.wake_at_ms(), self._memory.purging.wake_at_ms()]
         if agenda.turns and self._memory.unparsed < self._limits.unparsed:
             wakes.append(now_ms)
         if self._memory.crowded or self._memory.rereading:
@@ -219,7 +223,7 @@ class Partition:
 
         The call that it returns takes the time (ms), may take seconds, and may be made in another thread.
         """
-        if self.recovering or job not in self._cache.jobs:
+        if self.recovering or job not in self._cache.jobs or job in self._cache.purged:
             return None
         run = run_id(job, self._cache.job(job).run)
         recounting = Recounting(self._tables, self._cache.ledger(run), run, self._position)

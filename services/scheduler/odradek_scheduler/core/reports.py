@@ -64,6 +64,13 @@ class Reports:
         self._recounts[run] = recount
         self._attention.call(split_run_id(run)[0])
 
+    def forget(self, job: str) -> None:
+        """The job is purged."""
+        self._told.pop(job, None)
+        self._ends.pop(job, None)
+        for run in [run for run in self._recounts if split_run_id(run)[0] == job]:
+            del self._recounts[run]
+
     def ended(self, job: str, epoch: int, run: int) -> None:
         """A job's end was announced: until a newer epoch or run, nobody waits for its position."""
         self._ends[job] = (epoch, run)
@@ -96,6 +103,8 @@ class Reports:
         """One job's report, if there is news; `at`: position, and time."""
         position, now_ms = at
         record = self._cache.job(job)
+        if record.purged:
+            return None
         run = run_id(job, record.run)
         ledger, mapped = self._cache.ledger(run), self._cache.ledger(sitemap_run(run))
         recount, out = self._recounts.get(run), flying.get(run, 0)

@@ -10,6 +10,8 @@ ACCEPTED: Final = "accepted"
 RETRY: Final = "retry"
 REOPENED: Final = "reopened"
 PENDING: Final = "pending"
+PURGED: Final = "purged"
+"""What is wanted of a job whose rows end; no fact of it counts any more."""
 SATED: Final = "budget_pages"
 """Why a ledger is closed that a higher limit opens again."""
 
@@ -213,6 +215,11 @@ class Job(msgspec.Struct, array_like=True):
     at_ms: int = 0
     created_at_ms: int = 0
     """When it was accepted: what a duration in `expires` counts from."""
+
+    @property
+    def purged(self) -> bool:
+        """True when nothing but this is left of it, or will be."""
+        return self.wanted == PURGED
 
 
 class Share(msgspec.Struct, array_like=True):

@@ -7,6 +7,8 @@ whether it is newer than the offset the value carries. The value is written agai
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+import msgspec
+
 from odradek_scheduler.core.cache import Cache
 from odradek_scheduler.core.keys import (
     home_key,
@@ -19,10 +21,12 @@ from odradek_scheduler.core.keys import (
     share_key,
 )
 from odradek_scheduler.core.ledger import give_back
+from odradek_scheduler.core.purging import Row
 from odradek_scheduler.core.quarantine import Shelf
 from odradek_scheduler.core.sitemaps import Listing
 from odradek_scheduler.core.state import (
     PENDING,
+    PURGED,
     Home,
     Host,
     HostShare,
@@ -131,6 +135,20 @@ class Touched:
         """What is known of a job."""
         return self.jobs.get(job) or self._touch(self.jobs, job, self._cache.job(job))
 
+    @property
+    def purged(self) -> set[str]:
+        """Jobs of which no fact counts."""
+        return self._cache.purged
+
+    def purge(self, job: str, at_ms: int) -> None:
+        """Of the job stays that it is purged."""
+        record, _ = self.job(job)
+        for name, empty in zip(Job.__struct_fields__, msgspec.structs.astuple(Job()), strict=True):
+            if name not in ("offset", "version", "run"):
+                setattr(record, name, empty)
+        record.version, record.wanted, record.at_ms = max(record.version, 0), PURGED, at_ms
+        self._cache.purged.add(job)
+
     def home(self, run: str) -> tuple[Home, bool]:
         """The budget of a job and run, in its home partition."""
         return self.homes.get(run) or self._touch(self.homes, run, self._cache.home(run))
@@ -162,7 +180,7 @@ class Touched:
         seen = self.seen(seen_key(run, fp))
         return seen is not None and standing(seen.steps).state == PENDING
 
-    def writes(self, pages: list[Write], emptied: Iterable[bytes]) -> tuple[Write, ...]:
+    def writes(self, pages: list[Write], emptied: Iterable[bytes], purged: Iterable[Row] = ()) -> tuple[Write, ...]:
         """All changes in the order in which they must be applied: a page before the tombstones of its sources."""
         out = [Write("seen", key, pack(seen), seen.offset) for key, seen in self._changed.items()]
         out += pages
@@ -174,6 +192,7 @@ class Touched:
         self._stamp(out, "ledger", self.jobs, job_key)
         self._stamp(out, "ledger", self.homes, home_key)
         self._stamp(out, "ledger", self.ledgers, ledger_key)
+        out += [Write(table, key, None, self._offset) for table, key in purged]
         return tuple(out)
 
     def settle_permits(self) -> None:
