@@ -3,11 +3,13 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import msgspec
 import structlog
 
 from odradek.contracts import Item, decode, encode
+from odradek.errors import InfrastructureAway
 from odradek.kafka.deadletter import dead_record
 from odradek.kafka.records import Done, Poison, Record, Send, Stage
 from odradek.nesting import MAX_DEPTH, deeper_than, may_be_deeper_than
@@ -21,7 +23,7 @@ from odradek_indexer.core.job_rules import JobRules
 from odradek_indexer.deadletters import DeadLetterStore
 from odradek_indexer.items import ItemStore, Offered, Outcome, Unstorable
 from odradek_indexer.knowing import KnownRules
-from odradek_indexer.logs import EventIndex
+from odradek_indexer.logs import LOOK_EVERY_S, EventIndex
 
 SERVICE = "indexer"
 UNDECODABLE = "undecodable"
@@ -74,6 +76,17 @@ class EventRecords:
 
     def __init__(self, index: EventIndex) -> None:
         self._index = index
+        self._one = asyncio.Lock()
+        """The index takes one call at a time."""
+
+    async def watch(self, stop: asyncio.Event) -> None:
+        """Until `stop` is set, notice an engine that was started again, also while no event comes."""
+        while not stop.is_set():
+            with suppress(InfrastructureAway):
+                async with self._one:
+                    await asyncio.to_thread(self._index.send_forgotten_again)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), LOOK_EVERY_S)
 
     async def __call__(self, records: Sequence[Record]) -> list[Result]:
         """Store the events of these records.
@@ -90,10 +103,11 @@ class EventRecords:
                 places.append(place)
             except msgspec.DecodeError as error:
                 results[place] = Poison(record, UNDECODABLE, str(error))
-        with metrics.STORE_S.labels("logs").time():
-            there = self._index.there
-            refused = await asyncio.to_thread(self._index.store, lines) if lines else []
-            there = self._index.there - there
+        async with self._one:
+            with metrics.STORE_S.labels("logs").time():
+                there = self._index.there
+                refused = await asyncio.to_thread(self._index.store, lines) if lines else []
+                there = self._index.there - there
         for refusal in refused:
             place = places[refusal.place]
             results[place] = Poison(records[place], UNSTORABLE, refusal.error)

@@ -28,6 +28,10 @@ class Jobs(Protocol):
         """The rules of one job."""
         ...
 
+    def values(self) -> list[JobRules]:
+        """The rules of all jobs."""
+        ...
+
     def at_end(self) -> bool:
         """True when every record that is there by now has been read. Blocking.
 
@@ -51,6 +55,10 @@ class JobsTopic:
     def get(self, key: str) -> JobRules | None:
         """As `Jobs.get`."""
         return self._view.get(key)
+
+    def values(self) -> list[JobRules]:
+        """As `Jobs.values`."""
+        return [rules for _, rules in self._view.items()]
 
     def at_end(self) -> bool:
         """As `Jobs.at_end`."""
@@ -83,3 +91,7 @@ class KnownRules:
             else:
                 await asyncio.sleep(POLL_S)
         return rules or UNKNOWN
+
+    def archives(self) -> set[str]:
+        """Where jobs have their archives."""
+        return {rules.archive for rules in self._jobs.values() if rules.archive is not None}

@@ -1,6 +1,7 @@
 """Crawl events into Elasticsearch: hand-joined bulks of `create` into one data stream; what is there already counts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from time import monotonic
 
 import structlog
 
@@ -20,6 +21,7 @@ from odradek.stores import (
 )
 from odradek_indexer.core.bulk import Refusal, bulks, conflicts, refusals
 from odradek_indexer.core.cap import EventCap
+from odradek_indexer.core.recent import Recent
 from odradek_indexer.core.refusals import Fate, fate_in_search
 
 log = structlog.get_logger()
@@ -27,15 +29,33 @@ log = structlog.get_logger()
 NO_LIFECYCLE = frozenset({400, 404, 405, 501})
 """What engines answer that have no lifecycle policies."""
 
+LOOK_EVERY_S = 0.5
+"""How often an engine without lifecycle policies is asked whether it is still the same process."""
+
+ON_DISK_AFTER_S = 60.0
+"""Such an engine, the embedded one, writes all it holds to disk every second or two."""
+
 
 class EventIndex:
     """The data stream of crawl events. Blocking; one batch at a time."""
 
-    def __init__(self, engine: SearchEngine, *, retention_days: int, cap: EventCap) -> None:
+    def __init__(
+        self,
+        engine: SearchEngine,
+        *,
+        retention_days: int,
+        cap: EventCap,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
         self._engine = engine
         self._retention_days = retention_days
         self._cap = cap
+        self._clock = clock
         self._prepared = False
+        self._recent: Recent | None = None
+        """For the embedded engine, which writes to disk every second or so; Elasticsearch does before it answers."""
+        self._process: object = None
+        self._next_look = 0.0
         self.there = 0
         """Events that were there already."""
 
@@ -49,6 +69,9 @@ class EventIndex:
             if not self._prepared:
                 self.prepare()
             hopeless = self._create_all(lines)
+            if self._recent is not None:
+                self._recent.add(lines, self._clock())
+            self.send_forgotten_again()
             if self._cap.due(len(lines)):
                 self._delete_oldest()
         except InfrastructureAway:
@@ -74,7 +97,41 @@ class EventIndex:
             self._engine.call("PUT", f"/_index_template/{TEMPLATE}", event_template(lifecycle=lifecycle))
         except SearchRefused as error:
             raise InfrastructureAway(f"Elasticsearch refuses the index template: {error}") from error
+        if lifecycle:
+            self._recent = None
+        elif self._recent is None:
+            self._recent = Recent()
         self._prepared = True
+
+    def send_forgotten_again(self) -> None:
+        """Where the engine was started again, it may have forgotten the newest events: they are created again.
+
+        Raises:
+            InfrastructureAway: the engine does not answer.
+        """
+        now = self._clock()
+        if not self._recent or now < self._next_look:
+            return
+        process = self._running()
+        if self._process is not None and process != self._process:
+            self._create_again(self._recent.lines())
+        self._process, self._next_look = process, now + LOOK_EVERY_S
+        self._recent.drop_before(now - ON_DISK_AFTER_S)
+
+    def _create_again(self, lines: list[bytes]) -> None:
+        self.prepare()
+        before = self.there
+        self._create_all(lines)
+        log.warning("events_sent_again", events=len(lines), forgotten=len(lines) - (self.there - before))
+        self.there = before
+
+    def _running(self) -> object:
+        """What changes when the engine is started again; None: it does not tell."""
+        try:
+            nodes = self._engine.call("GET", "/_nodes/_local")["nodes"]
+        except SearchRefused:
+            return None
+        return sorted((name, node.get("process", {}).get("id")) for name, node in nodes.items())
 
     def _lifecycle(self) -> bool:
         path = f"/_ilm/policy/{LIFECYCLE_POLICY}"

@@ -102,9 +102,10 @@ async def index(settings: Settings, stop: asyncio.Event, stores: Stores) -> None
     def consumer(topic: str, handle: HandleMany, share: Share, group: str) -> Consumer:
         return Consumer(topic, Runner(settings, SERVICE, topic, producer, share.window, group=group), handle, share)
 
+    events = EventRecords(stores.events)
     consumers = [
         consumer(ITEMS, ItemRecords(stores.items, rules), own.ITEMS, GROUPS[ITEMS]),
-        consumer(LOGS, EventRecords(stores.events), own.LOGS, GROUPS[LOGS]),
+        consumer(LOGS, events, own.LOGS, GROUPS[LOGS]),
         consumer(DEAD_LETTERS, LetterRecords(stores.letters), own.DEAD_LETTERS, GROUPS[DEAD_LETTERS]),
     ]
     try:
@@ -113,6 +114,7 @@ async def index(settings: Settings, stop: asyncio.Event, stores: Stores) -> None
         await _take_over(settings, stop)
         async with asyncio.TaskGroup() as group:
             group.create_task(_prepare(stores.events))
+            group.create_task(events.watch(stop))
             for each in consumers:
                 group.create_task(each.run(stop))
             await _either(archiving, stop)

@@ -21,6 +21,9 @@ DEAD_LETTERS = Share(batch=50, window=Window(100, 48 * 1024 * 1024))
 ARCHIVE = Share(batch=5000, window=Window(5000, 64 * 1024 * 1024), wait_s=10.0)
 """A batch is a file for each job and partition in it: large ones are worth a wait, memory bounds them."""
 
+ARCHIVE_PATIENCE_S = 600.0
+"""How long an archive that cannot be written holds up the archives of other jobs; then its pages are dead letters."""
+
 RETENTION_DAYS = 30
 """Of the lifecycle policy that is made where there is none; a policy changed in Elasticsearch stays as it is."""
 

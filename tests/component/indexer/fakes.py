@@ -74,6 +74,9 @@ class KnownJobs:
     def get(self, key: str) -> JobRules | None:
         return self.rules.get(key)
 
+    def values(self) -> list[JobRules]:
+        return list(self.rules.values())
+
     def at_end(self) -> bool:
         return self.read
 
@@ -218,6 +221,8 @@ class MemorySearch:
         """Status of every answer; 0: the right one."""
         self.counting = 200
         """Status when events are counted."""
+        self.process = 1
+        """Another one each time it is started."""
         self._lifecycle = lifecycle
         memory = self
 
@@ -235,11 +240,19 @@ class MemorySearch:
 
         self.engine = SearchEngine(lambda: Elasticsearch("http://search.example:9200", node_class=Node))
 
+    def kill(self, *, forgets: Sequence[str]) -> None:
+        """It is killed and started again, without these events."""
+        self.process += 1
+        for name in forgets:
+            del self.events[name]
+
     def answer(self, request: Request) -> Answer:
         if self.status:
             return self.status, {"error": {"type": "trouble", "reason": f"status {self.status}"}}
         if request.path.startswith("/_ilm/"):
             return self._policy(request)
+        if request.path == "/_nodes/_local":
+            return 200, {"nodes": {"the-node": {"process": {"id": self.process}}}}
         if request.path.startswith("/_index_template/"):
             self.templates[request.path.rsplit("/", 1)[1]] = json.loads(request.content)
             return 200, {"acknowledged": True}

@@ -5,7 +5,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pytest
 from tests.component.indexer.fakes import JOB, KnownJobs
@@ -14,7 +14,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from odradek.contracts import PAGE_HEADER
 from odradek.errors import InfrastructureAway, UserError
-from odradek.kafka.records import Done, Record
+from odradek.kafka.records import Done, Poison, Record
 from odradek_indexer.archiving import Archive, PageRecords
 from odradek_indexer.knowing import KnownRules
 from odradek_indexer.shelves import Folder, Shelf, open_shelf
@@ -197,6 +197,84 @@ async def test_a_full_disk_finishes_no_record_and_then_all(tmp_path: Path) -> No
 
     assert await archive([a_page(0)]) == [Done(a_page(0))]
     assert urls(tmp_path) == the_urls([0])
+
+
+class TwoArchives:
+    """Two jobs with archives of their own; the disk of the first one is full."""
+
+    def __init__(self, folder: Path, **more: dict[str, Any]) -> None:
+        self.disk, self.now = Full(folder / "books"), 0.0
+        places = {JOB: {"archive": {"warc": "books"}}} | more
+        shelves: dict[str, Shelf] = {"books": self.disk, "shops": Folder(folder / "shops")}
+        self.archive = PageRecords(
+            Archive(folder, lambda where, _: shelves[where]), KnownRules(KnownJobs(**places)), 600, lambda: self.now
+        )
+
+
+SHOPS = {"shops": {"archive": {"warc": "shops"}}}
+
+
+async def test_an_archive_that_cannot_be_written_holds_up_the_others_for_a_while_only(tmp_path: Path) -> None:
+    two = TwoArchives(tmp_path, **SHOPS)
+    delivered = [a_page(0), a_page(1, job="shops")]
+
+    with pytest.raises(InfrastructureAway, match="no space"):
+        await two.archive(delivered)
+    assert urls(tmp_path / "shops") == the_urls([1])
+    two.now = 599
+    with pytest.raises(InfrastructureAway, match="no space"):
+        await two.archive(delivered)
+    two.now = 600
+    given_up = await two.archive(delivered)
+    later = await two.archive([a_page(2), a_page(3, job="shops")])
+
+    error = "the archive cannot be written: no space left"
+    assert given_up == [Poison(a_page(0), "unarchivable", error), Done(a_page(1, job="shops"))]
+    assert later == [Poison(a_page(2), "unarchivable", error), Done(a_page(3, job="shops"))]
+    assert urls(tmp_path / "shops") == the_urls([1, 3])
+
+
+async def test_an_archive_that_was_given_up_goes_on_where_it_can_be_written_again(tmp_path: Path) -> None:
+    two = TwoArchives(tmp_path, **SHOPS)
+    with pytest.raises(InfrastructureAway):
+        await two.archive([a_page(0)])
+    two.now = 600
+    await two.archive([a_page(0)])
+    two.disk.full = False
+
+    replayed = a_page(9, final_url="https://books.example/0.html")
+    assert await two.archive([a_page(1)]) == [Done(a_page(1))]
+    assert await two.archive([replayed]) == [Done(replayed)]
+    assert urls(tmp_path / "books") == the_urls([1, 0])
+
+    two.disk.full, two.now = True, 1300
+    with pytest.raises(InfrastructureAway):
+        await two.archive([a_page(10)])
+
+
+async def test_an_archive_that_holds_up_nobody_is_waited_for(tmp_path: Path) -> None:
+    two = TwoArchives(tmp_path)
+    for two.now in (0.0, 86_400.0):
+        with pytest.raises(InfrastructureAway, match="no space"):
+            await two.archive([a_page(0)])
+    two.disk.full = False
+
+    assert await two.archive([a_page(0)]) == [Done(a_page(0))]
+
+
+async def test_what_another_owner_wrote_of_pages_that_were_given_up_is_not_written_again(tmp_path: Path) -> None:
+    two = TwoArchives(tmp_path, **SHOPS)
+    log = [a_page(offset) for offset in range(6)]
+    two.disk.full = False
+    await two.archive(log[:1])
+    two.disk.full = True
+    with pytest.raises(InfrastructureAway):
+        await two.archive(log[1:3])
+    await archiving(tmp_path)(log[:5])
+    two.now, two.disk.full = 600, False
+    await two.archive(log[3:])
+
+    assert urls(tmp_path / "books") == the_urls(range(6))
 
 
 def test_a_folder_cannot_be_written(tmp_path: Path) -> None:

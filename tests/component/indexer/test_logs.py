@@ -1,5 +1,6 @@
 """Every crawl event is one document of the search engine."""
 
+import asyncio
 import json
 
 import pytest
@@ -158,6 +159,83 @@ async def test_a_template_that_was_deleted_is_made_again() -> None:
         await index(more)
 
     assert await index(more) == [Done(record) for record in more]
+
+
+class Embedded:
+    """An engine without lifecycle policies, which forgets its last seconds when it is killed, and who writes to it."""
+
+    def __init__(self) -> None:
+        self.search, self.now = MemorySearch(lifecycle=False), 0.0
+        self.index = EventRecords(
+            EventIndex(self.search.engine, retention_days=30, cap=EventCap(0), clock=lambda: self.now)
+        )
+
+    async def store(self, at_s: float, *names: str) -> None:
+        self.now = at_s
+        await self.index(records(*map(an_event, names)))
+
+
+async def test_what_a_killed_engine_forgot_is_sent_again_with_the_next_events() -> None:
+    embedded = Embedded()
+    await embedded.store(0, "e1", "e2")
+    await embedded.store(1, "e3")
+    embedded.search.kill(forgets=["e2", "e3"])
+
+    await embedded.store(2, "e4")
+
+    assert set(embedded.search.events) == {"e1", "e2", "e3", "e4"}
+
+
+async def test_what_a_killed_engine_forgot_is_sent_again_also_if_no_event_comes() -> None:
+    embedded, stop = Embedded(), asyncio.Event()
+    await embedded.store(0, "e1")
+    await embedded.store(1, "e2")
+    embedded.search.kill(forgets=["e2"])
+    embedded.now = 2
+
+    watching = asyncio.create_task(embedded.index.watch(stop))
+    async with asyncio.timeout(10):
+        while "e2" not in embedded.search.events:  # noqa: ASYNC110  (the fake sets no event)
+            await asyncio.sleep(0.01)
+        stop.set()
+        await watching
+
+
+async def test_however_long_a_killed_engine_was_away_what_it_forgot_is_sent_again() -> None:
+    embedded = Embedded()
+    await embedded.store(0, "e1")
+    await embedded.store(1, "e2")
+    embedded.search.kill(forgets=["e2"])
+    embedded.search.away = True
+    with pytest.raises(InfrastructureAway):
+        await embedded.store(2, "e3")
+    embedded.search.away = False
+
+    await embedded.store(600, "e3")
+
+    assert set(embedded.search.events) == {"e1", "e2", "e3"}
+
+
+async def test_what_is_on_disk_for_long_is_not_kept_for_sending_again() -> None:
+    embedded = Embedded()
+    for at_s in (0, 30, 61, 120):
+        await embedded.store(at_s, f"e{at_s}")
+    embedded.search.kill(forgets=["e0", "e30", "e61", "e120"])
+
+    await embedded.store(121, "e121")
+
+    assert set(embedded.search.events) == {"e61", "e120", "e121"}
+
+
+async def test_events_that_engines_with_policies_lost_are_their_own_affair() -> None:
+    search = MemorySearch()
+    index = indexing(search)
+    await index(records(an_event("e1")))
+    search.kill(forgets=["e1"])
+
+    await index(records(an_event("e2")))
+
+    assert set(search.events) == {"e2"}
 
 
 async def test_above_the_cap_the_oldest_events_are_deleted() -> None:
