@@ -102,11 +102,9 @@ def _unexplained(expected: Expected, found: Found, parsed: int) -> list[str]:
     for name, audit in (("the", found.audit), ("the hostile site's", found.hostile_audit)):
         said += [] if audit["balanced"] is True else [f"{name} ledger does not balance"]
     for job, fate in expected.bad_jobs.items():
-        audit = found.bad_audits.get(job)
+        end = found.bad_audits.get(job)
         ends = {"fetched": 1} if fate == "exhaust" else {"failed poison": 1}
-        said += (
-            [f"{job} was not audited"] if audit is None else _differs(f"a page that does {fate} is", ends, tally(audit))
-        )
+        said += [f"{job} was not audited"] if end is None else _differs(f"a page that does {fate} is", ends, tally(end))
     if found.records > expected.pages * CARDS or found.strays:
         said.append(f"{found.records} records and {found.strays} strays where {expected.pages * CARDS} were to be")
     if parsed > expected.pages:

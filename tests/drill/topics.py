@@ -5,7 +5,7 @@ import json
 import random
 from typing import Any, Final
 
-from confluent_kafka import (  # type: ignore[attr-defined]  # its stubs re-export without saying so
+from confluent_kafka import (
     Consumer,
     ConsumerGroupTopicPartitions,
     KafkaException,
