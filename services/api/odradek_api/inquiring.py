@@ -14,6 +14,7 @@ from odradek.contracts import JobRecord, Question, Recount
 from odradek.scope import Scope
 from odradek.settings import Settings
 from odradek.specification import JobSpecification
+from odradek.specification.redaction import without_credentials
 from odradek.topics import FRONTIER
 from odradek.urls import CrawlUrl, identify, partition_of
 from odradek_api.core.cursors import is_number
@@ -159,7 +160,7 @@ def _explained(url: str, found: CrawlUrl | None, refusal: str | None) -> Documen
         else f"as a link it would be refused: {EXPLANATIONS.get(refusal, refusal)}"
     )  # fmt: skip
     return {
-        "url": url if found is None else found.url,
+        "url": without_credentials(url) if found is None else found.url,
         "canonical": None if found is None else found.canonical,
         "fingerprint": None if found is None else found.fp,
         "host": None if found is None else found.host,

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from odradek.errors import UserError
 from odradek.specification.model import JobSpecification
+from odradek.specification.redaction import without_credentials
 
 _SENTENCES = {
     "missing": "is required",
@@ -49,7 +50,10 @@ def validated(values: dict[str, Any], name: str) -> JobSpecification:
 def problems(error: ValidationError) -> list[dict[str, str]]:
     """Each wrong field with a sentence: [{"field": "scope.max_depth", "message": "…"}]."""
     return [
-        {"field": ".".join(str(part) for part in each["loc"]) or "(the whole)", "message": _sentence(each)}
+        {
+            "field": ".".join(str(part) for part in each["loc"]) or "(the whole)",
+            "message": without_credentials(_sentence(each)),
+        }
         for each in error.errors(include_url=False, include_input=False)
     ]
 

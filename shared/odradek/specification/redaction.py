@@ -25,7 +25,7 @@ def redacted(spec: dict[str, Any]) -> dict[str, Any]:
             name: _blotted(value) if _SECRET_HEADER.search(name) else value for name, value in fetch["headers"].items()
         }
     if fetch.get("proxies"):
-        fetch["proxies"] = [_CREDENTIALS.sub(f"://{BLOT}@", proxy) for proxy in fetch["proxies"]]
+        fetch["proxies"] = [without_credentials(proxy) for proxy in fetch["proxies"]]
     shown = {**spec, "fetch": fetch} if fetch else dict(spec)
     if spec.get("webhooks"):
         shown["webhooks"] = [
@@ -33,6 +33,11 @@ def redacted(spec: dict[str, Any]) -> dict[str, Any]:
             for hook in spec["webhooks"]
         ]
     return shown
+
+
+def without_credentials(text: str) -> str:
+    """A text that may quote URLs, without users and passwords in them."""
+    return _CREDENTIALS.sub(f"://{BLOT}@", text) if "@" in text else text
 
 
 def redacted_url(url: str) -> str:

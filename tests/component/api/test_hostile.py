@@ -222,3 +222,17 @@ async def test_a_client_that_sends_and_never_reads_is_let_go(world: World) -> No
 
     assert [entry["event"] for entry in logs] == ["client_does_not_read"]
     assert world.gateway.records.get("j").seeding == ()
+
+
+async def test_a_password_in_a_url_is_quoted_by_no_answer(world: World) -> None:
+    url = "https://user:word@a.example/"
+    async with world.client() as client:
+        answers = [
+            await client.post("/v1/jobs", json={"seeds": [url]}),
+            await client.post("/v1/jobs", json={"seeds": [GOOD.decode()], "fetch": {"proxies": ["ftp://u:word@p:1"]}}),
+            await client.get("/v1/explain", params={"job": "j", "url": url}),
+            await client.post("/v1/jobs/j/seeds", content=url, headers={"content-type": "text/plain"}),
+        ]
+
+    assert [answer.status_code for answer in answers] == [422, 422, 200, 202]
+    assert not any("word@" in answer.text for answer in answers)

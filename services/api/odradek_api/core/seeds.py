@@ -13,6 +13,7 @@ from odradek.kafka.records import ToFrontier
 from odradek.nesting import deeper_than
 from odradek.scope import Scope
 from odradek.specification import MAX_META_DEPTH, JobSpecification, meta_refusal
+from odradek.specification.redaction import without_credentials
 from odradek.urls import identify
 
 REJECTIONS_SHOWN = 1000
@@ -144,7 +145,7 @@ class SeedJudge:
             judged = seed.reason if isinstance(seed, BadLine) else self.judge(seed)
             url = seed.text if isinstance(seed, BadLine) else seed.url
             reason = judged if isinstance(judged, str) else None
-            verdict = Verdict(line, url if reason is None else url[:URL_SHOWN], reason)
+            verdict = Verdict(line, url if reason is None else without_credentials(url[:URL_SHOWN]), reason)
             if not isinstance(judged, str):
                 facts.append(judged)
             verdicts.note(verdict)
