@@ -1,6 +1,7 @@
 """Every exception of the HTTP libraries, and of what lies under them, as one class of the closed list.
 
-A site must not be able to end the process, so what nobody foresaw becomes `protocol`, and is logged with its trace.
+A site must not be able to end the process, so what nobody foresaw becomes `protocol`. It is logged, with its trace
+unless a library stumbled over an answer (`:status: abc`): sites shall not fill the log.
 """
 
 import socket
@@ -100,6 +101,7 @@ _CLASSES: tuple[tuple[type[BaseException], FailureClass], ...] = (
 
 _HIDING = (httpx.ConnectError, httpcore.ConnectError)
 """Raised for whatever went wrong while connecting: the cause says more."""
+_LIBRARIES = frozenset(("aiohttp", "h11", "h2", "hpack", "httpcore", "httpx", "hyperframe", "socksio"))
 _DISCONNECTED = ("server disconnected", "peer closed connection", "connectionterminated", "connection closed")
 """How httpcore and h11 put it when the other side hung up; they have no exception of its own for that."""
 
@@ -109,8 +111,11 @@ def failure_of(error: BaseException, *, proxied: bool = False, answered: bool = 
     found = next((each for each in _telling(error)), error)
     reason = classify(error)
     if reason is None:
-        log.error("unforeseen_exception", exc_info=error)
         reason = "protocol"
+        if (library := _raised_in(error)) in _LIBRARIES:
+            log.warning("answer_not_understood", library=library, error=_sentence(error, reason))
+        else:
+            log.error("unforeseen_exception", exc_info=error)
     if proxied and not answered and reason in ("connect", "timeout_connect"):
         reason = "proxy"
     lasting = reason == "private_address" or (isinstance(found, NameFailure) and found.lasting)
@@ -124,6 +129,14 @@ def classify(error: BaseException) -> FailureClass | None:
             if isinstance(each, kind):
                 return "reset" if reason == "protocol" and _disconnected(each) else reason
     return None
+
+
+def _raised_in(error: BaseException) -> str | None:
+    """The package whose code raised it."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return None if trace is None else str(trace.tb_frame.f_globals.get("__name__")).partition(".")[0]
 
 
 def _telling(error: BaseException) -> Iterator[BaseException]:

@@ -19,6 +19,7 @@ import httpx
 import hyperframe
 import pytest
 import socksio
+from structlog.testing import capture_logs
 
 from odradek.contracts import FAILURE_CLASSES
 from odradek.resolve import NameFailure, PrivateAddress
@@ -130,3 +131,21 @@ def test_only_what_will_not_change_is_lasting() -> None:
     assert failure_of(NameFailure("no such name", lasting=True)).lasting
     assert not failure_of(NameFailure("try again", lasting=False)).lasting
     assert failure_of(PrivateAddress("inside")).lasting
+
+
+@pytest.mark.parametrize(
+    ("module", "level", "traced"),
+    [("httpcore._async.http2", "warning", False), ("odradek_fetcher.http", "error", True)],
+)
+def test_a_library_that_stumbles_over_an_answer_is_logged_without_a_trace(
+    module: str,
+    level: str,
+    traced: bool,  # noqa: FBT001  (a row)
+) -> None:
+    with pytest.raises(ValueError, match="abc") as raised:
+        exec("int('abc')", {"__name__": module})
+    with capture_logs() as logs:
+        failure = failure_of(raised.value)
+
+    assert failure.reason == "protocol"
+    assert [(entry["log_level"], "exc_info" in entry) for entry in logs] == [(level, traced)]
