@@ -160,7 +160,7 @@ class Completing:
         self._open.add(name)
         if isinstance(value, JobRecord):
             job.completion.record_changed(value)
-            if job.reached is not None and (value.epoch, value.run) != (job.reached.epoch, job.reached.run):
+            if job.reached is not None and value.epoch != job.reached.epoch:
                 job.reached = None
         elif isinstance(value, Progress):
             job.completion.reported(value)

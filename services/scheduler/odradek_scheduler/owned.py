@@ -79,7 +79,7 @@ class Ownership:
     def ended(self, reached: Reached) -> None:
         """A job's end was announced."""
         for owned in self._owned.values():
-            owned.core.ended(reached.job, reached.epoch, reached.run)
+            owned.core.ended(reached)
 
     def fold(self, record: Record) -> None:
         """Fold one batch of the log; one that cannot be read is a dead letter and changes nothing (rule M).

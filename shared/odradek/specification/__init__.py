@@ -6,6 +6,7 @@ from odradek.specification.fetch import MAX_BODY_BYTES, Auth, Fetch
 from odradek.specification.files import load_job_file, parse_yaml
 from odradek.specification.model import Archive, JobSpecification, Politeness, Schedule, ScopeRules, Seed
 from odradek.specification.parts import MAX_META_BYTES, MAX_META_DEPTH, meta_refusal
+from odradek.specification.reading import reading_rules
 from odradek.specification.redaction import redacted, redacted_url
 from odradek.specification.webhook import Webhook, secret_name
 from odradek.units import duration_s, size_bytes
@@ -31,6 +32,7 @@ __all__ = [
     "meta_refusal",
     "parse_yaml",
     "problems",
+    "reading_rules",
     "redacted",
     "redacted_url",
     "secret_name",

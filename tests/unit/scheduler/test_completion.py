@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from odradek.contracts import Counters, JobRecord, Progress, Reached
+from odradek.contracts import Counters, JobRecord, Progress, Reached, RunFigures
 from odradek_scheduler.core.completion import Completion, Need
 
 from .harness import NOW_MS
@@ -54,7 +54,10 @@ def go_on(completion: Completion, until: Need | None = None) -> list[Need]:
 def test_the_steps_are_taken_in_order_and_then_it_is_announced_once() -> None:
     completion = a_completion()
     assert go_on(completion) == ALL_STEPS
-    reached = Reached(job="j", state="complete", epoch=1, started_at_ms=NOW_MS, at_ms=NOW_MS, indexed_at_ms=NOW_MS + 1)
+    reached = Reached(
+        job="j", state="complete", epoch=1, started_at_ms=NOW_MS, at_ms=NOW_MS, indexed_at_ms=NOW_MS + 1,
+        figures=RunFigures(accepted=2, fetched=2, pages=2),
+    )  # fmt: skip
     assert completion.reached(NOW_MS + 1) == reached
     assert (completion.reached(NOW_MS), completion.needs(NOW_MS)) == (None, None)
 

@@ -1,6 +1,6 @@
 """What a partition tells of itself: progress, hosts, answers."""
 
-from odradek.contracts import Parsed, Question, encode
+from odradek.contracts import Parsed, Question, Reached, encode
 
 from .harness import NOW_MS, Crawl, a_job, a_link
 
@@ -49,7 +49,7 @@ def test_of_a_job_whose_end_was_announced_only_what_happens_to_it_is_told() -> N
     crawl = a_crawl("x")
     crawl.finish(*crawl.dispatch())
     crawl.core.progress(NOW_MS)
-    crawl.core.ended("j", 1, 1)
+    crawl.core.ended(Reached(job="j", state="complete", epoch=1))
     crawl.core.progress(NOW_MS)
     crawl.fold(a_link("other", job="k"))
     assert {report.job for report in crawl.core.progress(NOW_MS + 60_000)} == set()
@@ -66,7 +66,7 @@ def test_after_a_take_over_jobs_with_something_pending_are_told_first_and_others
     crawl.fold(a_job("busy"), a_link("x", job="busy"))
     crawl.restart()
     for number in range(60):
-        crawl.core.ended(f"idle-{number}", 1, 1)
+        crawl.core.ended(Reached(job=f"idle-{number}", state="complete", epoch=1))
     told = [[report.job for report in crawl.core.progress(NOW_MS + ms)] for ms in range(5)]
     assert [len(jobs) for jobs in told] == [101, 100, 90, 0, 0]
     assert told[0][0] == "busy"

@@ -88,7 +88,7 @@ def test_sitemaps_are_handed_over_once_for_each_run_also_after_a_take_over() -> 
     assert [request.kind for request in crawl.after(s=5).dispatch()] == ["page"]
     crawl.fold(RunDue(job="j", run=2), a_link("page", run=2))
     kinds = sorted(request.kind for request in crawl.after(s=5).dispatch())
-    assert kinds == ["page", "sitemap", "sitemap"]
+    assert kinds == ["page", "page", "sitemap", "sitemap"]
 
 
 def test_a_sitemap_that_was_out_at_a_take_over_is_asked_for_again_after_its_lease() -> None:

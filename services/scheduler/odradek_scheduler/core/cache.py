@@ -9,7 +9,9 @@ from odradek_scheduler.core.tables import TableName, Tables
 _LIMIT: Final = 20_000
 """Hosts or ledgers that stay decoded; half of them go when it is passed."""
 _ROBOTS_LIMIT: Final = 1_000
-"""The same for robots.txt files, which may be 500 KiB each."""
+"""The same for robots.txt files."""
+ROBOTS_MOST: Final = 8 * 1024 * 1024
+"""Characters of all of them, which may be 500 KiB each; there is a cache in each of a process's partitions."""
 
 V = TypeVar("V")
 K = TypeVar("K")
@@ -29,6 +31,8 @@ class Cache:
         self._ledgers: dict[str, Ledger] = {}
         self._hosts: dict[str, Host] = {}
         self._robots: dict[tuple[str, str], Robots] = {}
+        self._robots_characters = 0
+        """Of those read since they were last counted, and of all there were then."""
         self._shares: dict[tuple[str, str], HostShare] = {}
         self._values: dict[bytes, Any] = {}
 
@@ -81,7 +85,12 @@ class Cache:
         found = self._robots.get((key, origin))
         if found is None:
             found = self._robots[key, origin] = self._read("hosts", robots_key(key, origin), Robots)
+            self._robots_characters += len(found.text or "")
         return found
+
+    def robots_told(self, text: str | None) -> None:
+        """A robots.txt that is kept has this text now."""
+        self._robots_characters += len(text or "")
 
     def forget(self, job: str) -> None:
         """Nothing of a purged job but that it is one; its rows in the tables may have ended."""
@@ -96,12 +105,16 @@ class Cache:
             del self._values[key]
 
     def trim(self) -> None:
-        """Forget the older half of what has grown too large; called between batches only."""
+        """Forget the older half of what has grown too large; never while a batch is folded."""
         _halve(self._ledgers, _LIMIT)
         _halve(self._hosts, _LIMIT)
         _halve(self._shares, _LIMIT)
         _halve(self._values, _LIMIT)
         _halve(self._robots, _ROBOTS_LIMIT)
+        while self._robots_characters > ROBOTS_MOST:
+            self._robots_characters = sum(len(each.text or "") for each in self._robots.values())
+            if self._robots_characters > ROBOTS_MOST:
+                _halve(self._robots, 0)
 
     def _read(self, table: TableName, key: bytes, kind: type[V]) -> V:
         value = self._tables.get(table, key)

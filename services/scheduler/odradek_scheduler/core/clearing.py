@@ -5,6 +5,7 @@ from typing import Final
 
 from odradek_scheduler.core.keys import page_key
 from odradek_scheduler.core.queues import Queue
+from odradek_scheduler.core.tables import Tables
 
 TICK_MS: Final = 5_000
 """Tombstones that no batch has taken along by then get a batch of their own."""
@@ -17,7 +18,10 @@ AT_ONCE: Final = 500
 class Clearing:
     """Pages found with no open URL, and whole queues of closed runs: of these no key is made before its turn."""
 
-    def __init__(self) -> None:
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._runs: dict[str, bytes] = {}
+        """Runs none of whose pages is in memory, and the key to go on from."""
         self._pages: dict[bytes, None] = {}
         self._queues: list[Queue] = []
         self._told_ms = 0
@@ -30,6 +34,10 @@ class Clearing:
         """All pages of a queue have ended."""
         self._queues.append(queue)
 
+    def sweep(self, run: str) -> None:
+        """All pages of a run have ended, and are to be looked for in the table."""
+        self._runs[run] = b""
+
     def take(self) -> list[bytes]:
         """Keys for the tombstones of the next batch, taken out."""
         keys = list(islice(self._pages, AT_ONCE))
@@ -41,7 +49,17 @@ class Clearing:
             keys += [page_key(queue.run, queue.host.key, *queue.place(code)) for code in codes]
             if not queue.ready:
                 self._queues.pop()
+        while self._runs and len(keys) < AT_ONCE:
+            keys += self._swept(next(iter(self._runs)), AT_ONCE - len(keys))
         return keys
+
+    def _swept(self, run: str, most: int) -> list[bytes]:
+        found = [key for key, _ in islice(self._tables.scan("backlog", f"{run}\0".encode(), self._runs[run]), most)]
+        if len(found) < most:
+            del self._runs[run]
+        else:
+            self._runs[run] = found[-1] + b"\0"
+        return found
 
     def tick(self, now_ms: int) -> bool:
         """True when a batch is to be made for them."""
@@ -57,6 +75,6 @@ class Clearing:
 
     def wake_at_ms(self) -> int | None:
         """When a batch is to be made for them; None: nothing has ended."""
-        if self._queues or len(self._pages) > AT_ONCE:
+        if self._queues or self._runs or len(self._pages) > AT_ONCE:
             return self._told_ms + FAST_TICK_MS
         return self._told_ms + TICK_MS if self._pages else None

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
 from odradek import topics
-from odradek.contracts import CLOSED, JobRecord, JobState, Progress, Reached
+from odradek.contracts import CLOSED, Counters, JobRecord, JobState, Progress, Reached, RunFigures
 
 
 class Need(NamedTuple):
@@ -63,7 +63,8 @@ class Completion:
         self._reports: dict[int, Progress] = {}
         self._attempt: _Attempt | None = None
         self._announced: tuple[int, int] | None = None
-        self._started_at_ms: int | None = None
+        self._started: tuple[int, int | None] = (0, None)
+        """The newest run, and when it was first seen to have URLs."""
 
     # ---- what is fed
 
@@ -82,14 +83,21 @@ class Completion:
         """A former owner of the home partition has announced this."""
         self._announced = max(self._announced or (0, 0), (reached.epoch, reached.run))
 
+    @property
+    def _run(self) -> int:
+        """The newest run that a partition has begun; all have to report it."""
+        told = (report.run for report in self._reports.values())
+        return max((1 if self._record is None else self._record.run, *told))
+
     def reported(self, progress: Progress) -> None:
         """A partition's newest report."""
         known = self._reports.get(progress.partition)
         if known is not None and known.offset > progress.offset:
             return
         self._reports[progress.partition] = progress
-        if self._started_at_ms is None and progress.counters.accepted:
-            self._started_at_ms = progress.at_ms
+        run, started_at_ms = self._started
+        if progress.run > run or (progress.run == run and started_at_ms is None):
+            self._started = (progress.run, progress.at_ms if progress.counters.accepted else None)
         attempt = self._attempt
         if attempt is not None and not attempt.covered and not _same(attempt.first[progress.partition], progress):
             self._attempt = None
@@ -124,15 +132,17 @@ class Completion:
         if attempt is None or record is None or not attempt.covered or attempt.waits:
             return None
         self._attempt = None
-        self._announced = (record.epoch, record.run)
+        run = next(iter(attempt.first.values())).run
+        self._announced = (record.epoch, run)
         return Reached(
             job=self.job,
-            state=_state(record, attempt.first.values()),
+            state=_state(record, attempt.first.values(), run),
             epoch=record.epoch,
-            run=record.run,
-            started_at_ms=self._started_at_ms,
+            run=run,
+            started_at_ms=self._started[1],
             at_ms=attempt.at_ms,
             indexed_at_ms=now_ms,
+            figures=_figures(report.counters for report in attempt.first.values()),
         )
 
     # ---- steps
@@ -142,11 +152,13 @@ class Completion:
         record = self._record
         if record is None or record.seeding:
             return
-        if not (record.seeded or _closed(record, self._reports.values())):
+        run = self._run
+        if not (record.seeded or _closed(record, self._reports.values(), run)):
             return
-        if self._announced is not None and self._announced >= (record.epoch, record.run):
+        if self._announced is not None and self._announced >= (record.epoch, run):
             return
-        if len(self._reports) == self._partitions and all(_empty(report, record) for report in self._reports.values()):
+        reports = self._reports.values()
+        if len(reports) == self._partitions and all(_empty(report, record, run) for report in reports):
             self._attempt = _Attempt(
                 dict(self._reports), [*_steps(*_BEFORE), Need("ends", topics.FRONTIER)], {}, at_ms=now_ms
             )
@@ -159,13 +171,14 @@ class Completion:
             attempt.waits = _steps(*_AFTER, *([_ARCHIVED] if archives else []))
 
 
-def _empty(report: Progress, record: JobRecord) -> bool:
-    """Nothing is pending, and the partition knows no newer record than we do."""
+def _empty(report: Progress, record: JobRecord, run: int) -> bool:
+    """Nothing of that run is pending or still to be taken over, and the partition knows no newer record than we do."""
     return (
         not report.recovering
+        and not report.renewing
         and report.counters.pending == 0
         and not report.sitemaps.get("pending")
-        and report.run == record.run
+        and report.run == run
         and report.version <= record.version
     )
 
@@ -177,19 +190,28 @@ def _same(before: Progress, now: Progress) -> bool:
     )  # fmt: skip
 
 
-def _closed(record: JobRecord, reports: Iterable[Progress]) -> JobState | None:
+def _closed(record: JobRecord, reports: Iterable[Progress], run: int) -> JobState | None:
     """Cancelled or expired: as a person wanted it, or as the home partition found by the clock."""
     if record.wanted in CLOSED:
         return record.wanted
-    return "expired" if any(each.closed == "expired" and each.run == record.run for each in reports) else None
+    return "expired" if any(each.closed == "expired" and each.run == run for each in reports) else None
 
 
-def _state(record: JobRecord, reports: Iterable[Progress]) -> JobState:
+def _state(record: JobRecord, reports: Iterable[Progress], run: int) -> JobState:
     """Cancelled and expired as wanted or found; `failed`: no page kept and at least one URL failed; else complete."""
     reports = tuple(reports)
-    if (closed := _closed(record, reports)) is not None:
+    if (closed := _closed(record, reports, run)) is not None:
         return closed
     counters = [report.counters for report in reports]
     if any(each.failed for each in counters) and not any(each.kept for each in counters):
         return "failed"
     return "complete"
+
+
+def _figures(ledgers: Iterable[Counters]) -> RunFigures:
+    """The sum over all partitions."""
+    sums: dict[str, int] = {}
+    for ledger in ledgers:
+        for name in RunFigures.__struct_fields__:
+            sums[name] = sums.get(name, 0) + getattr(ledger, "kept" if name == "pages" else name)
+    return RunFigures(**sums)

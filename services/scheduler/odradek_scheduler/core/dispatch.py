@@ -47,6 +47,7 @@ class Dispatcher:
 
     def run(self, now_ms: int, credit: int, unparsed_room: int, visits: int) -> None:
         """Serve host after host while credit, room and visits last."""
+        self._memory.cache.trim()
         self.requests, self.facts, self.events, self._proposals = [], [], [], {}
         self._visits.left = visits
         self._memory.expire(now_ms)

@@ -42,6 +42,10 @@ class Effects:
     """Runs whose open URLs are skipped from now on."""
     reopened: list[str] = field(default_factory=list)
     """Runs that a reached budget had closed and a higher one has opened again."""
+    superseded: list[str] = field(default_factory=list)
+    """Runs that had reached their budget when the next one began: their pages end now."""
+    renewed: list[str] = field(default_factory=list)
+    """Jobs of which a run has taken over some more of what the one before knew."""
     purged: list[str] = field(default_factory=list)
     """Jobs whose rows end from now on."""
     hosts: list[str] = field(default_factory=list)

@@ -7,6 +7,8 @@ changed iff the batch is newer than the offset they carry (`counts`), and are wr
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Final
 
+from msgspec.structs import replace
+
 from odradek.contracts import (
     CLOSED,
     Batch,
@@ -16,28 +18,42 @@ from odradek.contracts import (
     HostChanged,
     JobChanged,
     JobPurged,
+    LoadsReported,
     Merged,
     Parsed,
     PatternReleased,
     PermitsReported,
+    Renewed,
     Reserve,
     RetryAsked,
     RobotsFetched,
     RunDue,
+    RunEnded,
     SitemapsListed,
     SkipRest,
     Ticked,
     ledger_run,
 )
 from odradek.urls import partition_of
-from odradek_scheduler.core import budget, holders, politeness, quarantine, reopening, robots, sitemaps
+from odradek_scheduler.core import (
+    budget,
+    chronicle,
+    holders,
+    limiting,
+    politeness,
+    quarantine,
+    reopening,
+    robots,
+    running,
+    sitemaps,
+)
 from odradek_scheduler.core import ledger as ledgers
 from odradek_scheduler.core.cache import Cache
 from odradek_scheduler.core.closings import Closings
 from odradek_scheduler.core.effects import Effects
 from odradek_scheduler.core.keys import run_id, seen_key, split_run_id
 from odradek_scheduler.core.purging import Row
-from odradek_scheduler.core.state import ACCEPTED, PENDING, RETRY, Ledger, Seen, Step, standing
+from odradek_scheduler.core.state import ACCEPTED, PENDING, RETRY, Seen, Step, standing
 from odradek_scheduler.core.tables import Tables, Write
 from odradek_scheduler.core.touched import Touched
 
@@ -54,6 +70,7 @@ class Fold:
         self._touched = Touched(cache, tables, offset)
         self._closings = Closings()
         self._pages: list[Write] = []
+        self._begun: list[RunDue] = []
         self.effects = Effects(offset)
 
     def apply(self, batch: Batch) -> None:
@@ -64,6 +81,8 @@ class Fold:
                 continue
             self._handlers[type(fact)](self, fact, index)
         self._closings.settle(self._touched, self.effects)
+        for fact in self._begun:
+            self.effects.superseded += running.prepare(self._touched, fact.job, fact.run)
         self._touched.settle_permits()
         self.effects.pages, self._pages = self._touched.settle_pages()
         self.effects.hosts = list(self._touched.hosts)
@@ -77,16 +96,19 @@ class Fold:
     # ---- facts on URLs
 
     def _discovered(self, fact: Discovered, index: int) -> None:
-        run = run_id(fact.job, fact.run)
+        number, older = running.concerned(fact, self._touched.run_before(fact.job))
+        run = run_id(fact.job, number)
         ledger, counts = self._touched.ledger(run)
-        sated = ledgers.sated_before(ledger, self._offset)
-        if not sated and ledgers.closed_before(ledger, self._offset):
+        sated = not older and ledgers.sated_before(ledger, self._offset)
+        if older or (not sated and ledgers.closed_before(ledger, self._offset)):
             if counts:
                 ledgers.count_refused(ledger, "late")
             return
         key = seen_key(run, fact.fp)
         seen = self._touched.seen(key)
         if seen is not None and seen.steps[0].place < (self._offset, index):
+            if fact.lastmod is not None:
+                running.lastmod_heard(self._touched, run, fact, seen, (self._offset, index))
             if counts:
                 ledger.links_found += 1
                 ledger.duplicates += 1
@@ -119,6 +141,8 @@ class Fold:
             if counts:
                 ledgers.count_retry(ledger, fact)
         else:
+            if seen.steps[-1].place < (self._offset, index):
+                seen.visit = running.learned(seen.visit, fact)
             seen.record(Step(self._offset, index, fact.outcome, 0, fact.reason, fact.status))
             self.effects.ended.append((run, fact.fp, fact.attempt))
             if counts:
@@ -136,10 +160,12 @@ class Fold:
         return fact.attempt == now.attempt or (fact.attempt < now.attempt and fact.outcome in ledgers.SUCCESSES)
 
     def _retry_asked(self, fact: RetryAsked, index: int) -> None:
-        reopening.retried(self._touched, fact, (self._offset, index))
+        now = replace(fact, run=self._touched.run_before(fact.job))
+        reopening.retried(self._touched, now, (self._offset, index))
 
     def _pattern_released(self, fact: PatternReleased, index: int) -> None:
-        reopening.released(self._touched, fact, (self._offset, index))
+        now = replace(fact, run=self._touched.run_before(fact.job))
+        reopening.released(self._touched, now, (self._offset, index))
 
     def _sitemaps_listed(self, fact: SitemapsListed, index: int) -> None:  # noqa: ARG002
         run = run_id(fact.job, fact.run)
@@ -182,13 +208,14 @@ class Fold:
         job, counts = self._touched.job(fact.job)
         if counts and fact.version >= job.version:
             job.version, job.wanted, job.at_ms = fact.version, fact.wanted, fact.at_ms
-            job.epoch, job.run = max(job.epoch, fact.epoch), max(job.run, fact.run)
+            job.epoch = max(job.epoch, fact.epoch)
             job.spec = job.spec if fact.spec is None else fact.spec
             job.created_at_ms = job.created_at_ms or fact.created_at_ms or fact.at_ms
-        run = run_id(fact.job, fact.run)
+            limiting.heard(job, fact, self._offset)
+        run = run_id(fact.job, job.run_before(self._offset))
         self._touched.ledger(run)
         if fact.spec is not None:
-            self._limit(run, fact.spec, fact.version)
+            self._limit(run, limiting.limits_in(fact.spec, fact.version))
         if fact.wanted in CLOSED:
             self._closings.close(run, fact.wanted)
 
@@ -200,42 +227,32 @@ class Fold:
         self._closings.close(run_id(fact.job, job.run), "cancelled")
         self.effects.purged.append(fact.job)
 
-    def _limit(self, run: str, spec: dict[str, Any], version: int) -> None:
-        """Limits that the fold itself must know: from this offset on."""
-        scope = spec.get("scope", {})
-        ledger, counts = self._touched.ledger(run)
-        per_host = scope.get("max_pages_per_host")
-        if counts and per_host != (ledger.host_limits[-1][1] if ledger.host_limits else None):
-            ledger.host_limits.append((self._offset, per_host))
-        max_pages = scope.get("max_pages")
-        if counts:
-            self._limit_pages(ledger, version, max_pages)
-        self._closings.limit(run, version, max_pages)
-        if not self._is_home(run) or (max_pages is None and not self._touched.has_home(run)):
-            return
-        home, counts = self._touched.home(run)
-        if counts and version >= home.version:
-            home.version, home.max_pages = version, max_pages
-            budget.share_out(home)
-
-    def _limit_pages(self, ledger: Ledger, version: int, max_pages: int | None) -> None:
-        """With a lower limit, or one after none, permits that no URL holds go back: the home shares out again."""
-        _, known, before = ledger.page_limits[-1] if ledger.page_limits else (0, -1, None)
-        if version < known or max_pages == before:
-            return
-        ledger.page_limits.append((self._offset, version, max_pages))
-        if max_pages is not None and (before is None or max_pages < before):
-            ledger.returned += max(0, ledger.free_permits)
+    def _limit(self, run: str, limits: limiting.Limits) -> None:
+        self._closings.limit(run, limits.version, limits.max_pages)
+        limiting.limit(self._touched, run, limits, self._offset, home=self._is_home(run))
 
     def _run_due(self, fact: RunDue, index: int) -> None:  # noqa: ARG002
         job, counts = self._touched.job(fact.job)
-        if counts:
-            job.run = max(job.run, fact.run)
+        if not running.began(job, fact, self._offset, counts=counts):
+            return
         run = run_id(fact.job, fact.run)
         self._touched.ledger(run)
-        self._limit(run, job.spec, job.version)
-        if fact.run > 1:
-            self._closings.close(run_id(fact.job, fact.run - 1), "expired")
+        self._limit(run, limiting.limits_before(job, self._offset))
+        self._closings.close(run_id(fact.job, fact.run - 1), "expired")
+        self._begun.append(fact)
+        if self._is_home(run):
+            chronicle.run_began(self._touched, fact)
+
+    def _renewed(self, fact: Renewed, index: int) -> None:
+        running.renewed(self._touched, fact, (self._offset, index))
+        self.effects.renewed.append(fact.job)
+
+    def _run_ended(self, fact: RunEnded, index: int) -> None:  # noqa: ARG002
+        job, _ = self._touched.job(fact.job)
+        chronicle.run_ended(self._touched, fact, job)
+
+    def _loads_reported(self, fact: LoadsReported, index: int) -> None:  # noqa: ARG002
+        chronicle.loads_heard(self._touched, fact)
 
     def _reserve(self, fact: Reserve, index: int) -> None:
         holders.reserved(self._touched, fact, (self._offset, index))
@@ -280,6 +297,9 @@ class Fold:
         SkipRest: _skip_rest,
         Merged: _merged,
         RunDue: _run_due,
+        RunEnded: _run_ended,
+        Renewed: _renewed,
+        LoadsReported: _loads_reported,
         Ticked: _ticked,
         PatternReleased: _pattern_released,
         SitemapsListed: _sitemaps_listed,

@@ -48,6 +48,8 @@ class Learning:
     def _runs(self, effects: Effects) -> None:
         for run in effects.closed:
             self._memory.close(run)
+        for run in effects.superseded:
+            self._memory.clearing.sweep(run)
         for run in effects.reopened:
             self._memory.reopen(run, effects.offset)
         for run in effects.runs:

@@ -38,7 +38,7 @@ class Memory:
         self.sent = 0
         """Requests without an answer, robots.txt included."""
         self.unparsed = 0
-        self.clearing = Clearing()
+        self.clearing = Clearing(tables)
         self.purging = Purging(tables)
         self.rereading = Rereading(tables, self.add_page)
         self.crowded: dict[Queue, None] = {}

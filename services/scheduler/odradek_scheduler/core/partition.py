@@ -12,6 +12,7 @@ from odradek.contracts import (
     LogEvent,
     Progress,
     Question,
+    Reached,
     Recount,
     Ticked,
 )
@@ -29,7 +30,9 @@ from odradek_scheduler.core.merging import merges
 from odradek_scheduler.core.permits import PermitDesk
 from odradek_scheduler.core.questions import Questions
 from odradek_scheduler.core.recounts import Recounting
+from odradek_scheduler.core.renewing import Renewals
 from odradek_scheduler.core.reports import RECOVERING, Reports
+from odradek_scheduler.core.starting import Starts
 from odradek_scheduler.core.tables import Tables, Write
 
 __all__ = ["Dispatched", "Limits", "Partition", "ToPartition"]
@@ -70,6 +73,8 @@ class Partition:
         self._target = 0
         self._released = False
         self._learns = False
+        self._ends: dict[str, Reached] = {}
+        """The newest that was announced of each job."""
         self.told: list[ToPartition] = []
         """Facts that follow from what was folded: the caller sends them before it commits, and clears the list."""
         self._forget()
@@ -80,6 +85,8 @@ class Partition:
         self._dispatcher = Dispatcher(self._memory, self._tables)
         self._desk = PermitDesk(self._memory, self._partition, self._partitions)
         self._expiries = Expiries(self._memory, self._partition, self._partitions)
+        self._renewals = Renewals(self._memory, self._partition)
+        self._starts = Starts(self._memory, self._partition, self._partitions)
 
     # ---- take-over
 
@@ -113,6 +120,10 @@ class Partition:
         yield from building(self._memory, self._tables, pages_a_step)
         self._desk.build()
         self._expiries.build()
+        self._renewals.build()
+        self._starts.build()
+        for reached in self._ends.values():
+            self._starts.ended(reached)
         self._memory.clearing.rest(now_ms)
         self._released = True
 
@@ -164,6 +175,8 @@ class Partition:
         emptied = self._learning.learn(effects)
         self._desk.touch(effects.runs)
         self._expiries.touch(effects.jobs)
+        self._renewals.touch((*effects.jobs, *effects.renewed))
+        self._starts.touch(effects.jobs)
         return fold.writes(emptied, purged)
 
     # ---- dispatch
@@ -183,10 +196,13 @@ class Partition:
         facts = [ToPartition(self._partition, fact) for fact in dispatcher.facts]
         facts += self._desk.talk(now_ms)
         facts += self._expiries.talk(now_ms)
+        facts += self._renewals.talk(now_ms)
+        facts += self._starts.talk(now_ms)
         facts += [ToPartition(self._partition, fact) for fact in merges(self._memory)]
         if self._memory.clearing.tick(now_ms) or self._memory.purging.tick(now_ms):
             facts.append(ToPartition(self._partition, Ticked(at_ms=now_ms)))
-        return Dispatched(tuple(dispatcher.requests), tuple(facts), tuple(dispatcher.events))
+        events = (*dispatcher.events, *self._starts.events)
+        return Dispatched(tuple(dispatcher.requests), tuple(facts), events)
 
     def wake_at_ms(self, now_ms: int) -> int | None:
         """When `dispatch` has something to do without a new fact; None: never."""
@@ -194,7 +210,9 @@ class Partition:
             return None
         agenda = self._dispatcher.agenda
         wakes = [agenda.wake_at_ms(), self._memory.next_lease_ms(), self._desk.wake_at_ms()]
-        wakes += [self._expiries.wake_at_ms(), self._memory.clearing.wake_at_ms(), self._memory.purging.wake_at_ms()]
+        wakes += [self._expiries.wake_at_ms(), self._memory.clearing.wake_at_ms()]
+        wakes += [self._renewals.wake_at_ms(), self._starts.wake_at_ms()]
+        wakes.append(self._memory.purging.wake_at_ms())
         if agenda.turns and self._memory.unparsed < self._limits.unparsed:
             wakes.append(now_ms)
         if self._memory.crowded or self._memory.rereading:
@@ -216,6 +234,8 @@ class Partition:
         elif self._memory.unparsed >= self._limits.unparsed:
             limiting = f"The parsers are behind: {self._limits.unparsed} pages or more are fetched and not parsed."
         memory = self._memory if self._released else None
+        self._reports.planned(self._starts.plans, self._starts.changed)
+        self._starts.changed.clear()
         return self._reports.progress(self._position, now_ms, memory, limiting)
 
     def recounting(self, job: str) -> Callable[[int], Recount] | None:
@@ -240,9 +260,11 @@ class Partition:
         count = self.recounting(job)
         return None if count is None else count(now_ms)
 
-    def ended(self, job: str, epoch: int, run: int) -> None:
-        """A job's end was announced."""
-        self._reports.ended(job, epoch, run)
+    def ended(self, reached: Reached) -> None:
+        """A run's end was announced."""
+        self._reports.ended(reached.job, reached.epoch, reached.run)
+        self._ends[reached.job] = reached
+        self._starts.ended(reached)
 
     def host_reports(self, now_ms: int) -> tuple[HostReport, ...]:
         """Hosts whose report has changed since the last call."""

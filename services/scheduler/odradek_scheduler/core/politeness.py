@@ -107,6 +107,10 @@ def override(host: Host, fact: HostChanged) -> None:
         host.back_off_until_ms = host.streak = 0
 
 
+MOST_CHAINS: Final = 1_000
+"""No job and nobody else asks for more requests at once to one host."""
+
+
 class Pace:
     """The chains of requests to one host: with concurrency n there are n, each at rest for the delay after an answer.
 
@@ -145,3 +149,4 @@ class Pace:
     def answered(self, count: int, now_ms: int) -> None:
         """So many chains are at rest from now."""
         self.rests.extend([now_ms] * count)
+        del self.rests[:-MOST_CHAINS]  # answers that nothing was sent for, after a take-over, would stay for ever

@@ -1,11 +1,12 @@
 """What one partition reports of its jobs and hosts; read-only."""
 
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Final
 
 from msgspec.structs import replace
 
-from odradek.contracts import HostReport, Progress, Recount
+from odradek.contracts import HostReport, Progress, Recount, RunPlan
 from odradek_scheduler.core.attention import Attention
 from odradek_scheduler.core.cache import Cache
 from odradek_scheduler.core.effects import Effects
@@ -14,6 +15,7 @@ from odradek_scheduler.core.keys import host_key, run_id, split_run_id
 from odradek_scheduler.core.ledger import counters
 from odradek_scheduler.core.memory import Memory
 from odradek_scheduler.core.queues import HostQueue
+from odradek_scheduler.core.renewing import renewing
 from odradek_scheduler.core.sitemaps import sitemap_run, standing_of
 from odradek_scheduler.core.state import Job, Ledger, Robots, unpack
 from odradek_scheduler.core.tables import Tables
@@ -42,6 +44,7 @@ class Reports:
         """Epoch and run in which a job's end was announced."""
         self._attention = Attention(self._rests)
         self._limiting: str | None = None
+        self._plans: Mapping[str, RunPlan] = {}
         self._flew: tuple[str, ...] = ()
 
     def load(self) -> None:
@@ -63,6 +66,12 @@ class Reports:
         """A run was counted afresh."""
         self._recounts[run] = recount
         self._attention.call(split_run_id(run)[0])
+
+    def planned(self, plans: Mapping[str, RunPlan], changed: Iterable[str]) -> None:
+        """What the home partition intends with recurring jobs, and of which it intends something else now."""
+        self._plans = plans
+        for job in changed:
+            self._attention.call(job)
 
     def forget(self, job: str) -> None:
         """The job is purged."""
@@ -108,14 +117,15 @@ class Reports:
         run = run_id(job, record.run)
         ledger, mapped = self._cache.ledger(run), self._cache.ledger(sitemap_run(run))
         recount, out = self._recounts.get(run), flying.get(run, 0)
-        state = (run, ledger.offset, mapped.offset, record.version, record.epoch, out, limiting, recount)
+        renews, plan = renewing(self._cache, job, record.run), self._plans.get(job)
+        state = (run, ledger.offset, mapped.offset, record.version, record.epoch, out, limiting, recount, renews, plan)
         if record.version < 0 or not self._is_news(job, state, position, now_ms):
             return None
         return Progress(
             job=job, partition=self._partition, offset=position, epoch=record.epoch, counters=counters(ledger),
             run=record.run, version=record.version, in_flight=out, recount=recount,
             closed=ledger.closed_by, recovering=limiting == RECOVERING, limiting=limiting,
-            sitemaps=standing_of(mapped), at_ms=now_ms,
+            sitemaps=standing_of(mapped), renewing=renews, plan=plan, at_ms=now_ms,
         )  # fmt: skip
 
     def _ledger(self, job: str) -> Ledger:

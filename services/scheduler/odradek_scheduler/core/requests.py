@@ -16,21 +16,35 @@ from odradek.contracts import (
 )
 from odradek.urls import CrawlUrl, identify
 from odradek_scheduler.core.keys import split_run_id
-from odradek_scheduler.core.state import Seen, Standing
+from odradek_scheduler.core.state import Seen, Standing, Visit
 from odradek_scheduler.core.terms import Terms
 
 _SERVICE: Final = EcsService(name="scheduler")
 
 
+_UNKNOWN: Final = Visit("", 0, 0)
+"""Of a page that is to be read whatever it is."""
+
+
 def page_request(run: str, fp: str, seen: Seen, attempt: int, terms: Terms, now_ms: int) -> FetchRequest:
     """The request for a URL that is due."""
     job, number = split_run_id(run)
+    known = _known(seen, terms) or _UNKNOWN
     return FetchRequest(
         job=job, url=seen.url, fp=fp, key=seen.key, run=abs(number), kind="sitemap" if number < 0 else "page",
+        etag=known.etag, last_modified=known.last_modified, digest=known.digest,
         attempt=attempt, depth=seen.depth,
         priority=seen.priority, seed=seen.seed, via=seen.via, site=seen.site, chain=seen.chain, meta=seen.meta,
         spec_version=terms.version, sent_at_ms=now_ms, lease_until_ms=now_ms + terms.lease_ms,
     )  # fmt: skip
+
+
+def _known(seen: Seen, terms: Terms) -> Visit | None:
+    """What the page was when it was read last, if another reading of the same page would bring the same."""
+    visit = seen.visit
+    if visit is None or terms.schedule is None or not terms.schedule.conditional or visit.rules != terms.rules:
+        return None
+    return visit
 
 
 def robots_request(run: str, key: str, origin: str, terms: Terms, now_ms: int) -> FetchRequest:

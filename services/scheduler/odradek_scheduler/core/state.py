@@ -34,6 +34,22 @@ class Step(msgspec.Struct, array_like=True, frozen=True):
         return (self.offset, self.index)
 
 
+class Visit(msgspec.Struct, array_like=True, frozen=True):
+    """What is known of a page of a recurring job from the last time that its site gave it."""
+
+    rules: str
+    """Those it was read with (`PageVersion.rules`)."""
+    at_ms: int
+    """When it was there last, changed or not."""
+    changed_ms: int
+    """When it was read last because it had changed."""
+    calm: int = 0
+    """How often of late it had not changed when it was visited; a change takes away two."""
+    digest: str | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+
+
 class Seen(msgspec.Struct, array_like=True):
     """A URL that was ever accepted in a job and run, with every transition (rule A)."""
 
@@ -50,6 +66,8 @@ class Seen(msgspec.Struct, array_like=True):
     meta: dict[str, Any] | None = None
     lastmod: str | None = None
     """What a sitemap said of it."""
+    visit: Visit | None = None
+    """Of a recurring job; carried over from run to run."""
 
     def record(self, step: Step) -> None:
         """Put a transition in its place; what already stands there is the same transition, told before."""
@@ -215,6 +233,21 @@ class Job(msgspec.Struct, array_like=True):
     at_ms: int = 0
     created_at_ms: int = 0
     """When it was accepted: what a duration in `expires` counts from."""
+    begun: list[tuple[int, int, int]] = []
+    """Its last runs after the first: the offset at which each began here, its number, and when (ms)."""
+    limits: list[tuple[int, int, int | None, int | None]] = []
+    """The last limits: the offset at which they were set, the job's version, `max_pages`, `max_pages_per_host`."""
+
+    def run_before(self, offset: int) -> int:
+        """The run that is under way for a batch at this offset: begun by an earlier one."""
+        for began_at, run, _ in reversed(self.begun):
+            if began_at < offset:
+                return run
+        return self.begun[0][1] - 1 if self.begun else self.run
+
+    def began_ms(self, run: int) -> int:
+        """When a run began here; the first one when the job was accepted, which also stands for what is forgotten."""
+        return next((at_ms for _, number, at_ms in self.begun if number == run), self.created_at_ms)
 
     @property
     def purged(self) -> bool:

@@ -6,7 +6,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from odradek.specification import JobSpecification
+from odradek.specification import JobSpecification, Schedule, reading_rules
 from odradek.specification.traps import Traps
 from odradek_scheduler.core.state import Job
 
@@ -41,6 +41,15 @@ class Terms:
     traps: Traps = _TRAPS
     sitemaps: bool = True
     expires_at_ms: int | None = None
+    schedule: Schedule | None = None
+    rules: str = ""
+    """Of reading pages, in short; what was read with other rules is read again."""
+
+    @property
+    def longest_rest_ms(self) -> int:
+        """A page that stays the same is visited at least so often; 0: in every run."""
+        adaptive = None if self.schedule is None else self.schedule.adaptive
+        return 0 if adaptive is None else round(adaptive * 1000)
 
     @property
     def for_sitemaps(self) -> "Terms":
@@ -90,6 +99,8 @@ def terms_of(job: Job, default_agent: str) -> Terms:
         traps=spec.traps,
         sitemaps=spec.scope.sitemaps,
         expires_at_ms=spec.expires_at_ms(job.created_at_ms),
+        schedule=spec.schedule,
+        rules="" if spec.schedule is None else reading_rules(job.spec),
     )
 
 

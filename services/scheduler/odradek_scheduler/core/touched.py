@@ -4,12 +4,13 @@ A value without history (ledger, host, robots, job, home) comes with a flag: whe
 whether it is newer than the offset the value carries. The value is written again in any case (rule B).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import msgspec
 
 from odradek_scheduler.core.cache import Cache
+from odradek_scheduler.core.chronicle import Chronicle
 from odradek_scheduler.core.keys import (
     home_key,
     host_key,
@@ -23,6 +24,7 @@ from odradek_scheduler.core.keys import (
 from odradek_scheduler.core.ledger import give_back
 from odradek_scheduler.core.purging import Row
 from odradek_scheduler.core.quarantine import Shelf
+from odradek_scheduler.core.running import Renewal
 from odradek_scheduler.core.sitemaps import Listing
 from odradek_scheduler.core.state import (
     PENDING,
@@ -45,7 +47,7 @@ PageId = tuple[str, str, int]
 """Job and run, host, priority: together with the batch offset the key of a backlog page."""
 
 K = TypeVar("K")
-V = TypeVar("V", Ledger, Host, HostShare, Robots, Job, Home, Shelf, Listing)
+V = TypeVar("V", Ledger, Host, HostShare, Robots, Job, Home, Shelf, Listing, Renewal, Chronicle)
 
 
 class Touched:
@@ -57,6 +59,7 @@ class Touched:
         self._changed: dict[bytes, Seen] = {}
         self._opened: dict[PageId, dict[str, None]] = {}
         self._dead_pages: dict[bytes, None] = {}
+        self._forgotten: list[bytes] = []
         self.ledgers: dict[str, tuple[Ledger, bool]] = {}
         self.hosts: dict[str, tuple[Host, bool]] = {}
         self._robots: dict[tuple[str, str], tuple[Robots, bool]] = {}
@@ -79,9 +82,7 @@ class Touched:
         `span`: the first of the rest of the key, and what it ends before (empty: at the end of the prefix).
         """
         first, end = prefix + span[0], prefix + span[1]
-        for key, value in self._tables.scan("seen", prefix, first):
-            if span[1] and key >= end:
-                break
+        for key, value in self.rows(prefix, span):
             if key not in self._seen and mark in value:
                 self._seen[key] = unpack(Seen, value)
         return [
@@ -89,6 +90,22 @@ class Touched:
             for key, seen in sorted(self._seen.items())
             if seen is not None and key.startswith(prefix) and key >= first and (not span[1] or key < end)
         ]
+
+    def rows(self, prefix: bytes, span: tuple[bytes, bytes]) -> Iterator[tuple[bytes, bytes]]:
+        """Stored records under a prefix within a span, without what this batch changes."""
+        end = prefix + span[1]
+        for key, value in self._tables.scan("seen", prefix, prefix + span[0]):
+            if span[1] and key >= end:
+                return
+            yield key, value
+
+    def forget_seen(self, prefix: bytes, span: tuple[bytes, bytes]) -> None:
+        """Records under a prefix within a span end with this batch."""
+        self._forgotten += [key for key, _ in self.rows(prefix, span)]
+
+    def run_before(self, job: str) -> int:
+        """The run of a job that is under way for this batch."""
+        return self._cache.job(job).run_before(self._offset)
 
     def change(self, key: bytes, seen: Seen) -> None:
         """Write the record at the end."""
@@ -183,6 +200,7 @@ class Touched:
     def writes(self, pages: list[Write], emptied: Iterable[bytes], purged: Iterable[Row] = ()) -> tuple[Write, ...]:
         """All changes in the order in which they must be applied: a page before the tombstones of its sources."""
         out = [Write("seen", key, pack(seen), seen.offset) for key, seen in self._changed.items()]
+        out += [Write("seen", key, None, self._offset) for key in self._forgotten]
         out += pages
         out += [Write("backlog", key, None, self._offset) for key in (*self._dead_pages, *emptied)]
         self._stamp(out, "hosts", self.hosts, host_key)

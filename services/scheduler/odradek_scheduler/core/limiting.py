@@ -1,0 +1,65 @@
+"""Limits that the fold itself must know: each from the offset on at which it was told (rules A, F)."""
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from odradek.contracts import JobChanged
+from odradek_scheduler.core import budget
+from odradek_scheduler.core.state import Job, Ledger
+
+if TYPE_CHECKING:
+    from odradek_scheduler.core.touched import Touched
+
+REMEMBERED: Final = 16
+"""Limits of a job; a replay goes back over a second."""
+
+
+class Limits(NamedTuple):
+    """What one version of a job says."""
+
+    version: int
+    max_pages: int | None
+    max_pages_per_host: int | None
+
+
+def limits_in(spec: dict[str, Any], version: int) -> Limits:
+    """The limits of a specification."""
+    scope = spec.get("scope", {})
+    return Limits(version, scope.get("max_pages"), scope.get("max_pages_per_host"))
+
+
+def heard(job: Job, fact: JobChanged, offset: int) -> None:
+    """Remember limits with the offset at which they came, for runs that begin later."""
+    if fact.spec is not None:
+        job.limits = [*job.limits, (offset, *limits_in(fact.spec, fact.version))][-REMEMBERED:]
+
+
+def limits_before(job: Job, offset: int) -> Limits:
+    """The limits that a batch at this offset finds."""
+    known = next((Limits(*each[1:]) for each in reversed(job.limits) if each[0] < offset), None)
+    return known or limits_in(job.spec, job.version)
+
+
+def limit(touched: "Touched", run: str, limits: Limits, offset: int, *, home: bool) -> None:
+    """A run has these limits from here on; `home`: its permits are shared out here."""
+    ledger, counts = touched.ledger(run)
+    per_host = limits.max_pages_per_host
+    if counts and per_host != (ledger.host_limits[-1][1] if ledger.host_limits else None):
+        ledger.host_limits.append((offset, per_host))
+    if counts:
+        _limit_pages(ledger, limits, offset)
+    if not home or (limits.max_pages is None and not touched.has_home(run)):
+        return
+    shared, counts = touched.home(run)
+    if counts and limits.version >= shared.version:
+        shared.version, shared.max_pages = limits.version, limits.max_pages
+        budget.share_out(shared)
+
+
+def _limit_pages(ledger: Ledger, limits: Limits, offset: int) -> None:
+    """With a lower limit, or one after none, permits that no URL holds go back: the home shares out again."""
+    _, known, before = ledger.page_limits[-1] if ledger.page_limits else (0, -1, None)
+    if limits.version < known or limits.max_pages == before:
+        return
+    ledger.page_limits.append((offset, limits.version, limits.max_pages))
+    if limits.max_pages is not None and (before is None or limits.max_pages < before):
+        ledger.returned += max(0, ledger.free_permits)

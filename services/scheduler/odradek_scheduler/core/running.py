@@ -1,0 +1,239 @@
+"""Runs of a recurring job in one partition: how a run begins, and how what the last one knew comes into it (rule A).
+
+A run is begun by the first `RunDue` that names it. From the next batch on, facts of older runs are late, and what a
+person asks for concerns the run that is under way. Then the partition renews itself, step by step: the known URLs of
+one range of fingerprints are accepted in the new run, first those that the last run has missed, if there are any. The
+rows that they had two runs ago end with the last pass; those of the last run stay as they are until the next.
+"""
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from odradek.contracts import Discovered, Parsed, Renewed, RunDue
+from odradek.urls import fingerprint_ranges
+from odradek_scheduler.core import ledger as ledgers
+from odradek_scheduler.core.keys import run_id, seen_key
+from odradek_scheduler.core.sitemaps import sitemap_run
+from odradek_scheduler.core.state import ACCEPTED, REOPENED, SATED, Job, Ledger, Seen, Step, Visit, standing, unpack
+
+if TYPE_CHECKING:
+    from odradek_scheduler.core.touched import Touched
+
+TOGETHER: Final = 2_000
+"""About so many URLs are renewed in one batch."""
+REMEMBERED: Final = 16
+"""Runs of a job; a replay goes back over a second."""
+NOT_DUE: Final = "not_due"
+CALMER: Final = 1.5
+"""By so much a page's time between visits grows when it has not changed."""
+_MOST_CALM: Final = 40
+_LESS_CALM: Final = 2
+"""A change takes back so many visits without one."""
+_KNOWN: Final = ("fetched", "not_modified", "redirected")
+"""Outcomes of a URL that the last run has not missed."""
+
+
+class Renewal(msgspec.Struct, array_like=True):
+    """How far a run has taken over what the one before knew here."""
+
+    offset: int = -1
+    urls: int = 0
+    """That the run before knew."""
+    passes: int = 1
+    """2: what the run before has missed comes first."""
+    done: int = 0
+    """Steps."""
+
+    @property
+    def steps(self) -> int:
+        """In all."""
+        return self.passes * len(fingerprint_ranges(self.urls, TOGETHER)) if self.urls else 0
+
+    @property
+    def over(self) -> bool:
+        """True when everything is taken over."""
+        return self.done >= self.steps
+
+    def part(self, step: int) -> tuple[int, str, str]:
+        """Pass, first fingerprint and end of a step."""
+        ranges = fingerprint_ranges(self.urls, TOGETHER)
+        return step // len(ranges), *ranges[step % len(ranges)]
+
+
+def renewal_key(run: str) -> bytes:
+    """Key in `ledger` of a run's renewal."""
+    return f"N\0{run}".encode()
+
+
+def began(job: Job, fact: RunDue, offset: int, *, counts: bool) -> bool:
+    """Take note that a run begins; False when it has begun before."""
+    if counts and fact.run > job.run:
+        job.run = fact.run
+        job.begun = [*job.begun, (offset, fact.run, fact.at_ms)][-REMEMBERED:]
+    return (offset, fact.run) in ((at, run) for at, run, _ in job.begun)
+
+
+def prepare(touched: "Touched", job: str, run: int) -> list[str]:
+    """What the run before knew is to be taken over; it ends with this batch, so its numbers stay.
+
+    Returns:
+        That run, if it had reached its budget: no higher limit opens it again.
+    """
+    before = run_id(job, run - 1)
+    old, closes = touched.ledger(before)
+    if closes and old.sated:
+        old.closed_by = "expired"
+    renewal, counts = touched.value(Renewal, renewal_key(run_id(job, run)))
+    if counts:
+        renewal.urls = old.accepted
+        renewal.passes = 2 if old.accepted > old.fetched + old.not_modified + old.redirected else 1
+    return [before] if old.reasons.get("skipped", {}).get(SATED) else []
+
+
+def concerned(fact: Discovered, run_now: int) -> tuple[int, bool]:
+    """The run that a link or seed belongs to, and whether that is over: a seed told for an older run is one of now."""
+    if abs(fact.run) >= run_now:
+        return fact.run, False
+    if fact.seed and fact.via is None and fact.run > 0:
+        return run_now, False
+    return fact.run, True
+
+
+def renewed(touched: "Touched", fact: Renewed, place: tuple[int, int]) -> None:
+    """One step. Told twice it changes nothing, since what a row says of its place in the log is judged first."""
+    run = run_id(fact.job, fact.run)
+    renewal, counts = touched.value(Renewal, renewal_key(run))
+    if fact.step >= renewal.steps:
+        return
+    turn, first, end = renewal.part(fact.step)
+    last = turn == renewal.passes - 1
+    ledger, _ = touched.ledger(run)
+    if not ledgers.closed_before(ledger, place[0]) or ledgers.sated_before(ledger, place[0]):
+        _take_over(touched, fact, place, (first, end), None if renewal.passes == 1 else last)
+    if last and fact.run > 2:  # noqa: PLR2004  (the first run has none before it, and the second leaves that)
+        for gone in (run_id(fact.job, fact.run - 2), sitemap_run(run_id(fact.job, fact.run - 2))):
+            touched.forget_seen(seen_key(gone, ""), (first.encode(), end.encode()))
+    if counts and fact.step == renewal.done:
+        renewal.done += 1
+
+
+def _take_over(
+    touched: "Touched",
+    fact: Renewed,
+    place: tuple[int, int],
+    span: tuple[str, str],
+    known: bool | None,  # noqa: FBT001  (three cases)
+) -> None:
+    """`known`: only what the last run has visited, or only what it has missed; None: both."""
+    job, _ = touched.job(fact.job)
+    old, run = run_id(fact.job, fact.run - 1), run_id(fact.job, fact.run)
+    ledger, counts = touched.ledger(run)
+    sated = ledgers.sated_before(ledger, place[0])
+    began_ms, period_ms = job.began_ms(fact.run), job.began_ms(fact.run) - job.began_ms(fact.run - 1)
+    prefix = seen_key(old, "")
+    for key, value in touched.rows(prefix, (span[0].encode(), span[1].encode())):
+        row = unpack(Seen, value)
+        stood = standing(row.steps)
+        if stood.reason == "trap" or (known is not None and known != _was_known(stood.state, stood.reason)):
+            continue
+        fp = key[len(prefix) :].decode()
+        rests = fact.longest_ms and not is_due(row.visit, began_ms, period_ms, fact.longest_ms)
+        step = Step(*place, "skipped", 0, NOT_DUE) if rests and not sated else Step(*place, ACCEPTED)
+        if _enter(touched, run, fp, row, step) and counts:
+            _count(ledger, step, sated=sated)
+
+
+def _was_known(state: str | None, reason: str | None) -> bool:
+    return state in _KNOWN or (state == "skipped" and reason == NOT_DUE)
+
+
+def _enter(touched: "Touched", run: str, fp: str, row: Seen, step: Step) -> bool:
+    """The row in the new run; False when a link had found the URL there before."""
+    key = seen_key(run, fp)
+    seen = touched.seen(key)
+    if seen is None:
+        seen = Seen(
+            step.offset, row.url, row.key, row.depth, row.priority, row.seed, [],
+            row.via, row.site, row.chain, row.meta, row.lastmod, row.visit,
+        )  # fmt: skip
+        seen.record(step)
+    elif seen.steps[0].place != step.place:
+        if seen.visit is None and row.visit is not None:
+            seen.visit = row.visit
+            touched.change(key, seen)
+        return False
+    touched.change(key, seen)
+    if step.kind == ACCEPTED:
+        touched.open(run, fp, seen)
+    return True
+
+
+def _count(ledger: Ledger, step: Step, *, sated: bool) -> None:
+    if step.kind == ACCEPTED:
+        ledgers.count_accepted(ledger, sated=sated)
+        return
+    ledger.links_found += 1
+    ledger.accepted += 1
+    ledger.skipped += 1
+    ledgers.count_reason(ledger, "skipped", NOT_DUE)
+
+
+# ---- what is known of a page
+
+
+def is_due(visit: Visit | None, began_ms: int, period_ms: int, longest_ms: int) -> bool:
+    """Whether a run that began then visits a page: one that stays the same rests for longer and longer.
+
+    `period_ms`: from the beginning of the run before to that of this one.
+    """
+    if visit is None or visit.calm == 0:
+        return True
+    rest_ms = min(longest_ms, period_ms * CALMER**visit.calm)
+    return visit.at_ms + rest_ms - period_ms / 2 <= began_ms
+
+
+def learned(visit: Visit | None, fact: Parsed) -> Visit | None:
+    """What is known of a page after an outcome."""
+    version, at_ms = fact.version, fact.at_ms
+    if fact.outcome == "not_modified" and visit is not None:
+        etag, modified = (None, None) if version is None else (version.etag, version.last_modified)
+        return msgspec.structs.replace(
+            visit, at_ms=at_ms, calm=min(visit.calm + 1, _MOST_CALM),
+            etag=etag or visit.etag, last_modified=modified or visit.last_modified,
+        )  # fmt: skip
+    if fact.outcome != "fetched" or version is None:
+        return visit
+    if visit is None:
+        calm, changed_ms = 0, at_ms
+    elif version.digest is not None and version.digest == visit.digest:
+        calm, changed_ms = min(visit.calm + 1, _MOST_CALM), visit.changed_ms
+    else:
+        calm, changed_ms = max(0, visit.calm - _LESS_CALM), at_ms
+    return Visit(version.rules, at_ms, changed_ms, calm, version.digest, version.etag, version.last_modified)
+
+
+def lastmod_heard(touched: "Touched", run: str, fact: Discovered, seen: Seen, place: tuple[int, int]) -> None:
+    """A sitemap names a known URL: one that was left out is visited all the same if it has changed since."""
+    key, now = seen_key(run, fact.fp), standing(seen.steps, place)
+    seen.lastmod = fact.lastmod
+    touched.change(key, seen)
+    changed_ms = _latest_ms(fact.lastmod or "")
+    if now.reason != NOT_DUE or changed_ms is None or (seen.visit is not None and changed_ms <= seen.visit.at_ms):
+        return
+    ledger, counts = touched.ledger(run)
+    seen.record(Step(*place, REOPENED))
+    touched.open(run, fact.fp, seen)
+    if counts:
+        ledgers.count_reopened(ledger, now)
+
+
+def _latest_ms(lastmod: str) -> int | None:
+    """The last instant that a W3C date and time may mean: of a day, its end."""
+    try:
+        moment = datetime.fromisoformat(lastmod)
+    except ValueError:
+        return None
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return round((moment + timedelta(days="T" not in lastmod)).timestamp() * 1000)

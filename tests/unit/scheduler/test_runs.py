@@ -1,0 +1,428 @@
+"""Recurring jobs: when a run begins, what it takes over from the one before, what it asks for, and what is late."""
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from odradek.contracts import (
+    Discovered,
+    FetchRequest,
+    JobChanged,
+    PageVersion,
+    Parsed,
+    Reached,
+    RetryAsked,
+    RunDue,
+    RunFigures,
+    RunPlan,
+)
+
+from .harness import NOW_MS, Crawl, a_job, a_link
+
+HOUR_MS = 3_600_000
+HOURLY = {"every": "1h"}
+
+
+class Recurring(Crawl):
+    """A crawl whose run ends as soon as nothing is pending, as the completion of the whole would say it."""
+
+    def __init__(self, *links: str, schedule: dict[str, Any] | None = None, **spec: Any) -> None:
+        super().__init__()
+        self.fold(a_job(schedule=schedule or HOURLY, **spec), *(a_link(name, seed=True) for name in links))
+
+    @property
+    def run(self) -> int:
+        (report,) = self.core.progress(self.now_ms) or (self.report,)
+        self.report = report
+        return report.run
+
+    @property
+    def plan(self) -> RunPlan:
+        assert self.run
+        assert self.report.plan is not None
+        return self.report.plan
+
+    def end_run(self, epoch: int = 1, **figures: int) -> None:
+        run = self.run
+        assert not self.report.renewing
+        assert self.report.counters.pending == 0
+        reached = Reached(
+            job="j", state="complete", epoch=epoch, run=run, at_ms=self.now_ms, indexed_at_ms=self.now_ms,
+            figures=RunFigures(**figures),
+        )  # fmt: skip
+        self.core.ended(reached)
+        self.dispatch()
+
+    def crawl_all(self, **pages: dict[str, Any]) -> list[str]:
+        """Fetch all that is due until nothing is left; returns what was asked for, in order."""
+        asked = []
+        while requests := self.dispatch():
+            for request in requests:
+                asked.append(request.fp)
+                self.finish(request, **({"version": a_version(request)} | pages.get(request.fp, {})))
+        return asked
+
+    def next_run(self, **span: float) -> list[FetchRequest]:
+        self.end_run()
+        return self.after(**(span or {"s": 3600})).dispatch()
+
+
+def a_version(request: FetchRequest, digest: str | None = None, rules: str = "") -> PageVersion:
+    name = request.fp
+    return PageVersion(rules=rules or RULES, digest=digest or f"d-{name}", etag=f'"{name}"', last_modified=f"m-{name}")
+
+
+def rules_of(**spec: Any) -> str:
+    from odradek.specification import reading_rules  # noqa: PLC0415  (only here)
+
+    return reading_rules(a_job(schedule=HOURLY, **spec).spec or {})
+
+
+RULES = rules_of()
+
+
+def names(requests: list[FetchRequest]) -> list[str]:
+    return [request.fp for request in requests]
+
+
+# ---- when
+
+
+def test_the_next_run_begins_when_it_is_due_and_visits_what_the_last_one_knew() -> None:
+    crawl = Recurring("a", "b")
+    crawl.crawl_all()
+    assert crawl.next_run(s=3599) == []
+    assert sorted(names(crawl.after(s=1).dispatch())) == ["a", "b"]
+    assert (crawl.run, crawl.ledger(run=2).accepted, crawl.ledger(run=1).pending) == (2, 2, 0)
+
+
+def test_a_run_does_not_begin_while_one_is_under_way() -> None:
+    crawl = Recurring("a")
+    crawl.dispatch()
+    (request,) = crawl.after(s=2 * 3600).dispatch()
+    assert (request.run, crawl.run) == (1, 1)
+    crawl.finish(request)
+    crawl.end_run()
+    assert crawl.run == 2
+
+
+def test_missed_runs_are_one_late_run_that_says_so() -> None:
+    crawl = Recurring("a")
+    crawl.crawl_all()
+    crawl.end_run()
+    crawl.restart()
+    crawl.core.ended(Reached(job="j", state="complete", epoch=1, run=1, at_ms=crawl.now_ms))
+    crawl.after(s=5 * 3600 + 1800).crawl_all()
+    (event,) = crawl.events
+    assert (event.event.action, event.log.level) == ("run", "warning")
+    assert event.message.startswith("Run 2 begins, 30 min after it was due at ")
+    (_, note) = crawl.plan.runs
+    assert (note.run, note.due_ms - NOW_MS, note.began_ms - note.due_ms) == (2, 5 * HOUR_MS, HOUR_MS // 2)
+    assert crawl.next_run(s=1799) == []
+    assert names(crawl.after(s=1).dispatch()) == ["a"]
+
+
+def test_a_paused_job_begins_no_run_and_begins_it_late_when_it_goes_on() -> None:
+    crawl = Recurring("a")
+    crawl.crawl_all()
+    crawl.end_run()
+    crawl.fold(JobChanged(job="j", version=2, epoch=1, wanted="paused"))
+    assert crawl.after(s=3 * 3600).dispatch() == []
+    crawl.fold(JobChanged(job="j", version=3, epoch=1))
+    assert names(crawl.dispatch()) == ["a"]
+
+
+@pytest.mark.parametrize("wanted", ["cancelled", "expired"])
+def test_a_job_that_is_over_begins_no_run(wanted: Any) -> None:
+    crawl = Recurring("a")
+    crawl.crawl_all()
+    crawl.end_run()
+    crawl.fold(JobChanged(job="j", version=2, epoch=1, wanted=wanted))
+    assert crawl.after(s=9 * 3600).dispatch() == []
+    assert crawl.run == 1
+
+
+def test_seeds_that_opened_the_run_again_end_before_the_next_one_begins() -> None:
+    crawl = Recurring("a")
+    crawl.crawl_all()
+    crawl.end_run()
+    crawl.fold(JobChanged(job="j", version=2, epoch=2), a_link("b", seed=True))
+    (request,) = crawl.after(s=3600).dispatch()
+    assert (request.fp, request.run) == ("b", 1)
+    crawl.finish(request)
+    crawl.end_run(epoch=2)
+    assert crawl.run == 2
+
+
+def test_what_became_of_runs_and_when_the_next_one_is_can_be_read_also_after_a_take_over() -> None:
+    crawl = Recurring("a")
+    crawl.after(s=60).crawl_all()
+    crawl.end_run(fetched=1, pages=1)
+    crawl.restart()
+    crawl.dispatch()
+    crawl.core.ended(Reached(job="j", state="complete", epoch=1, run=1, at_ms=NOW_MS))
+    crawl.dispatch()
+    plan = crawl.plan
+    assert (plan.next_run, plan.next_at_ms) == (2, NOW_MS + HOUR_MS)
+    (note,) = plan.runs
+    assert (note.run, note.began_ms, note.ended_ms, note.state) == (1, NOW_MS, NOW_MS + 60_000, "complete")
+    assert note.figures == RunFigures(fetched=1, pages=1)
+
+
+def test_after_a_take_over_the_run_under_way_is_told_once_more_and_begins_once() -> None:
+    crawl = Recurring("a")
+    crawl.crawl_all()
+    crawl.next_run()
+    crawl.restart()
+    sent = crawl.core.dispatch(crawl.now_ms, 10)
+    told = [fact for _, fact in sent.facts if isinstance(fact, RunDue)]
+    assert [(fact.run, fact.at_ms) for fact in told] == [(2, NOW_MS + HOUR_MS)]
+    before = crawl.ledger(run=2).accepted
+    crawl.fold(*told)
+    crawl.dispatch()
+    assert (crawl.ledger(run=2).accepted, crawl.run) == (before, 2)
+
+
+# ---- what is taken over
+
+
+def test_everything_known_is_taken_over_however_it_was_found() -> None:
+    crawl = Recurring("a")
+    crawl.fold(a_link("b", depth=1, via="https://a.example/a", site="a.example", meta={"k": 1}))
+    crawl.crawl_all()
+    requests = {request.fp: request for request in crawl.next_run()}
+    found = requests["b"]
+    assert (found.depth, found.via, found.site, found.meta, found.seed) == (
+        1, "https://a.example/a", "a.example", {"k": 1}, False,
+    )  # fmt: skip
+    assert requests["a"].seed
+
+
+def test_failed_and_skipped_urls_come_again_and_before_the_others() -> None:
+    one_at_a_time = {"politeness": {"concurrency_per_host": 1}}
+    crawl = Recurring("a", "b", "c", **one_at_a_time)
+    crawl.crawl_all(c={"outcome": "failed", "reason": "http_500", "kept": False}, a={}, b={})
+    crawl.end_run()
+    crawl.after(s=3600)
+    assert crawl.crawl_all()[0] == "c"
+
+
+def test_traps_are_not_taken_over() -> None:
+    crawl = Recurring("a", "b")
+    crawl.crawl_all(b={"outcome": "skipped", "reason": "trap"})
+    assert names(crawl.next_run()) == ["a"]
+    assert crawl.ledger(run=2).accepted == 1
+
+
+def test_thousands_of_urls_are_taken_over_in_steps_between_which_other_facts_come() -> None:
+    crawl = Recurring()
+    fps = [f"{number * 40_503 % 65_536:04x}{number:028x}" for number in range(5_000)]
+    for start in range(0, 5_000, 1_000):
+        crawl.fold(*(a_link(fp) for fp in fps[start : start + 1_000]))
+    for start in range(0, 5_000, 500):
+        crawl.fold(*(Parsed(job="j", fp=fp, key="a.example", outcome="fetched", kept=True)
+                     for fp in fps[start : start + 500]))  # fmt: skip
+    crawl.end_run()
+    crawl.after(s=3600)
+    sizes = []
+    while crawl.run == 1 or crawl.report.renewing:
+        sent = crawl.core.dispatch(crawl.now_ms, 0)
+        before = crawl.ledger(run=2).accepted
+        crawl.fold(*(fact for _, fact in sent.facts))
+        sizes.append(crawl.ledger(run=2).accepted - before)
+    assert (sum(sizes), crawl.ledger(run=2).pending) == (5_000, 5_000)
+    assert max(sizes) < 2_100
+    counted = crawl.core.recount("j")
+    assert counted is not None
+    assert (counted.accepted, counted.pending) == (5_000, 5_000)
+
+
+def test_a_take_over_in_the_midst_goes_on_with_the_next_step() -> None:
+    crawl = Recurring()
+    fps = [f"{number * 40_503 % 65_536:04x}{number:028x}" for number in range(4_100)]
+    crawl.fold(*(a_link(fp) for fp in fps))
+    crawl.fold(*(Parsed(job="j", fp=fp, key="a.example", outcome="fetched", kept=True) for fp in fps))
+    crawl.end_run()
+    crawl.after(s=3600)
+    for _ in range(2):
+        sent = crawl.core.dispatch(crawl.now_ms, 0)
+        crawl.fold(*(fact for _, fact in sent.facts))
+    assert 0 < crawl.ledger(run=2).accepted < 4_100
+    crawl.restart()
+    crawl.dispatch(0)
+    assert crawl.ledger(run=2).accepted == 4_100
+
+
+def test_rows_of_the_run_before_the_last_end() -> None:
+    crawl = Recurring("a", "b")
+    for _ in range(3):
+        crawl.crawl_all()
+        crawl.end_run()
+        crawl.after(s=3600).dispatch(0)
+    rows = sorted(key.decode().replace("\0", "/") for key in crawl.tables.values["seen"])
+    assert rows == ["j/3/a", "j/3/b", "j/4/a", "j/4/b"]
+
+
+def test_a_url_that_a_link_has_found_in_a_run_that_had_not_begun_here_is_accepted_once() -> None:
+    crawl = Recurring("a")
+    crawl.crawl_all()
+    crawl.fold(a_link("a", run=2), a_link("b", run=2))
+    assert sorted(names(crawl.next_run())) == ["a", "b"]
+    assert crawl.ledger(run=2).accepted == 2
+    assert crawl.seen("a", run=2).visit == crawl.seen("a", run=1).visit
+
+
+def test_a_new_run_has_the_whole_budget_and_leaves_no_pages_of_the_old_behind() -> None:
+    crawl = Recurring(*"abcdef", scope={"max_pages": 2})
+    for _ in range(4):
+        crawl.after(s=1).crawl_all()
+    assert (crawl.ledger().kept, crawl.ledger().closed_by) == (2, "budget_pages")
+    crawl.end_run()
+    crawl.after(s=3600)
+    for _ in range(4):
+        crawl.after(s=1).crawl_all()
+    assert (crawl.ledger(run=2).kept, crawl.ledger(run=2).accepted, crawl.ledger(run=2).skipped) == (2, 6, 4)
+    for _ in range(4):
+        crawl.after(s=10).dispatch()
+    assert not [key for key in crawl.tables.values["backlog"] if key.startswith(b"j\0001\0")]
+
+
+# ---- what is asked for
+
+
+def test_a_request_carries_what_the_page_was_when_it_was_read_last() -> None:
+    crawl = Recurring("a")
+    crawl.crawl_all()
+    (request,) = crawl.next_run()
+    assert (request.etag, request.last_modified, request.digest) == ('"a"', "m-a", "d-a")
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"schedule": {"every": "1h", "conditional": False}}, "not wanted"),
+        ({"schedule": HOURLY, "extract": []}, "read by other rules"),
+        ({"schedule": HOURLY, "scope": {"exclude": ["x"]}}, "links are judged by other rules"),
+    ],
+)
+def test_a_page_is_asked_for_whole(change: dict[str, Any], why: str) -> None:
+    crawl = Recurring("a")
+    crawl.crawl_all()
+    crawl.fold(a_job(version=2, **change))
+    (request,) = crawl.next_run()
+    assert (request.etag, request.last_modified, request.digest) == (None, None, None), why
+
+
+def test_a_page_that_has_not_changed_counts_as_kept_and_stays_known() -> None:
+    crawl = Recurring("a")
+    crawl.crawl_all()
+    for run in (2, 3):
+        (request,) = crawl.next_run()
+        assert (request.run, request.digest) == (run, "d-a")
+        crawl.finish(request, outcome="not_modified", status=304, kept=True)
+    assert (crawl.ledger(run=3).not_modified, crawl.ledger(run=3).kept) == (1, 1)
+
+
+def test_a_page_that_failed_keeps_what_it_was() -> None:
+    crawl = Recurring("a")
+    crawl.crawl_all()
+    (request,) = crawl.next_run()
+    crawl.finish(request, outcome="failed", reason="http_404", status=404)
+    (request,) = crawl.next_run()
+    assert request.digest == "d-a"
+
+
+# ---- what is late, and what concerns the run of now
+
+
+def test_what_a_page_of_an_older_run_brings_is_late_and_changes_nothing() -> None:
+    crawl = Recurring("a")
+    crawl.crawl_all()
+    crawl.next_run()
+    before = crawl.ledger(run=2)
+    crawl.fold(
+        Parsed(job="j", fp="a", key="a.example", outcome="failed", reason="http_404", run=1),
+        a_link("new", run=1), a_link("moved", run=1, seed=True, via="https://a.example/a"), a_link("map", run=-1),
+    )  # fmt: skip
+    after = crawl.ledger(run=2)
+    assert (after.accepted, after.pending, after.late, after.links_found) == (
+        before.accepted, before.pending, before.late, before.links_found,
+    )  # fmt: skip
+    assert crawl.ledger(run=1).late == 1
+    assert crawl.ledger(run=1).reasons["refused"] == {"late": 2}
+
+
+def test_a_seed_told_for_the_run_before_is_one_of_now() -> None:
+    crawl = Recurring("a")
+    crawl.crawl_all()
+    crawl.next_run()
+    crawl.fold(Discovered(job="j", url="https://a.example/s", fp="s", key="a.example", seed=True))
+    assert [(request.fp, request.run) for request in crawl.dispatch()] == [("s", 2)]
+
+
+def test_retry_and_cancel_told_for_the_run_before_concern_the_one_of_now() -> None:
+    crawl = Recurring("a", "b")
+    crawl.crawl_all()
+    first, second = crawl.next_run()
+    crawl.finish(first, outcome="failed", reason="http_404")
+    crawl.fold(RetryAsked(job="j", epoch=2))
+    assert [(request.fp, request.run, request.attempt) for request in crawl.dispatch()] == [(first.fp, 2, 1)]
+    crawl.fold(JobChanged(job="j", version=2, epoch=2, wanted="cancelled"))
+    ledger = crawl.ledger(run=2)
+    assert (ledger.closed_by, ledger.pending, ledger.skipped) == ("cancelled", 0, 2)
+    assert second.run == 2
+
+
+# ---- adaptive
+
+
+ADAPTIVE = {"every": "1h", "adaptive": "30d"}
+
+
+def test_pages_that_stay_the_same_rest_for_longer_and_longer_and_changes_bring_them_back() -> None:
+    crawl = Recurring("still", "lively", schedule=ADAPTIVE)
+    crawl.crawl_all()
+    visited: dict[str, list[int]] = {"still": [], "lively": []}
+    for run in range(2, 22):
+        crawl.end_run()
+        for request in crawl.after(s=3600).dispatch():
+            visited[request.fp].append(run)
+            if request.fp == "still":
+                crawl.finish(request, outcome="not_modified", status=304, kept=True)
+            else:
+                crawl.finish(request, version=a_version(request, digest=f"d-{run}"))
+    assert visited["lively"] == list(range(2, 22))
+    assert visited["still"] == [2, 3, 5, 8, 13, 21]
+    assert crawl.ledger(run=20).reasons["skipped"] == {"not_due": 1}
+
+
+def test_a_page_rests_no_longer_than_the_job_allows() -> None:
+    crawl = Recurring("a", schedule={"every": "1h", "adaptive": "3h"})
+    crawl.crawl_all()
+    visited = []
+    for run in range(2, 16):
+        crawl.end_run()
+        for request in crawl.after(s=3600).dispatch():
+            visited.append(run)
+            crawl.finish(request, outcome="not_modified", status=304, kept=True)
+    assert max(later - run for run, later in pairwise(visited)) == 3
+
+
+@pytest.mark.parametrize(
+    ("lastmod", "expected"),
+    [("2024-01-01", ["a"]), ("2023-11-15T01:00:00Z", ["a"]), ("2023-11-15", ["a"]), ("2023-11-14", []), ("soon", [])],
+)
+def test_a_page_that_rests_is_visited_if_its_sitemap_says_that_it_has_changed(
+    lastmod: str, expected: list[str]
+) -> None:
+    crawl = Recurring("a", schedule=ADAPTIVE)
+    crawl.crawl_all()
+    for _ in range(2):
+        (request,) = crawl.next_run()
+        crawl.finish(request, outcome="not_modified", status=304, kept=True)
+    assert crawl.next_run() == []
+    assert crawl.ledger(run=4).reasons["skipped"] == {"not_due": 1}
+    crawl.fold(a_link("a", run=4, lastmod=lastmod))
+    assert names(crawl.dispatch()) == expected
+    assert (crawl.ledger(run=4).pending, crawl.ledger(run=4).accepted) == (len(expected), 1)
