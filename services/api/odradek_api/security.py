@@ -24,6 +24,8 @@ JSON_TYPES = ("application/json", "application/merge-patch+json")
 OPEN_PATHS = ("/", "/health/live", "/health/ready", "/docs", "/openapi.json")
 CONSOLE = "/console/"
 """Its files are the same for everybody; what they show is asked for with a key."""
+FOR_BROWSERS = {"X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "same-origin"}
+"""No page of another origin can take an answer for its script, style or picture."""
 BODY_IDLE_S = 60.0
 """A body of which nothing came for so long is given up: what waits for its end would wait for ever."""
 
@@ -72,7 +74,10 @@ class Door:
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message)["X-Request-Id"] = request_id
+                sent = MutableHeaders(scope=message)
+                sent["X-Request-Id"] = request_id
+                for name, value in FOR_BROWSERS.items():
+                    sent.setdefault(name, value)
             await send(message)
 
         try:
@@ -156,6 +161,9 @@ class Door:
         origin = headers.get("origin")
         if origin is not None and origin.partition("://")[2].lower() != host.lower():
             raise Problem(403, "Wrong origin", f"Pages of {origin} may not talk to this gateway.")
+        place, mode = headers.get("sec-fetch-site"), headers.get("sec-fetch-mode")
+        if place not in (None, "same-origin", "none") and mode != "navigate":
+            raise Problem(403, "Wrong origin", "Pages of other origins may link to this gateway, and no more.")
 
 
 def _has_body(headers: Mapping[str, str]) -> bool:

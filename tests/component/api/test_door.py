@@ -228,3 +228,19 @@ async def test_a_stream_of_seeds_has_a_limit_of_its_own_and_what_came_before_it_
     assert same(answer, 413, "Too large")
     assert len(world.log.facts(Discovered)) == 4000
     assert world.gateway.records.get("j").seeding == ()
+
+
+@pytest.mark.parametrize(
+    ("place", "mode", "status"),
+    [
+        ("cross-site", "no-cors", 403), ("same-site", "no-cors", 403), ("cross-site", "cors", 403),
+        ("cross-site", "navigate", 200), ("same-origin", "cors", 200), ("none", "navigate", 200),
+    ],
+)  # fmt: skip
+async def test_a_page_of_another_origin_may_link_and_no_more(place: str, mode: str, status: int) -> None:
+    async with World().client() as client:
+        answer = await client.get("/v1/jobs", headers={"sec-fetch-site": place, "sec-fetch-mode": mode})
+
+    assert answer.status_code == status
+    assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+    assert answer.headers["x-content-type-options"] == "nosniff"
