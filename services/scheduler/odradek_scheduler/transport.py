@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import faust
 from aiokafka.consumer.fetcher import Fetcher
+from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.structs import TopicPartition
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
@@ -32,13 +33,28 @@ class PromptFetcher(Fetcher):  # type: ignore[misc]  # aiokafka ships no types
         """What was configured does not count."""
 
 
+class LeavingCoordinator(GroupCoordinator):  # type: ignore[misc]  # aiokafka ships no types
+    """Leaves the group when it is closed: a member that keeps its name would be waited for until its session is over.
+
+    Until then it keeps its name. Without it, a rebalance that begins while the process stops would be joined by a
+    member that nobody replaces, and all others would wait for what it says, as long as a rebalance may take.
+    """
+
+    async def _maybe_leave_group(self) -> None:
+        if self._closing.done():
+            self._group_instance_id = None
+        await super()._maybe_leave_group()
+
+
 class PromptThread(driver.AIOKafkaConsumerThread):
-    """Faust's consumer thread, with that fetcher."""
+    """Faust's consumer thread, with that fetcher and that coordinator."""
 
     async def on_start(self) -> None:
-        """Start aiokafka's consumer; it has no assignment yet, so nothing is fetched before the exchange."""
+        """Start aiokafka's consumer; it has no assignment yet, so nothing happens before the exchange."""
         await super().on_start()
-        self._ensure_consumer()._fetcher.__class__ = PromptFetcher  # noqa: SLF001  (neither library has a setting)
+        kafka = self._ensure_consumer()
+        kafka._fetcher.__class__ = PromptFetcher  # noqa: SLF001  (neither library has a setting)
+        kafka._coordinator.__class__ = LeavingCoordinator  # noqa: SLF001  (as above)
 
 
 class ChangelogsAtRest(driver.Consumer):
@@ -62,11 +78,6 @@ class ChangelogsAtRest(driver.Consumer):
                 kafka._fetcher._records.pop(part, None)  # noqa: SLF001  (as above)
 
         self._thread.thread_loop.call_soon_threadsafe(pause)
-
-    async def on_stop(self) -> None:
-        """Leave the group: a member that keeps its name would else be waited for until its session is over."""
-        self._thread._ensure_consumer()._coordinator._group_instance_id = None  # noqa: SLF001  (as above)
-        await super().on_stop()
 
     def on_buffer_full(self, tp: TP) -> None:
         """Keep on asking for the partition: the agent's full queue holds up the reader itself.
