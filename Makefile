@@ -15,7 +15,7 @@ SOURCES := shared services tests compose
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install fmt check test unit contract component e2e chaos crawl up bench bench-items bench-backlog bench-frontier docs lock clean
+.PHONY: help install fmt check test unit contract component e2e chaos drill audit crawl up bench bench-items bench-backlog bench-frontier docs lock clean
 
 help: ## list what make can do
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -46,6 +46,12 @@ e2e: install ## five processes on Apache Kafka itself [ARGS="-s tests/e2e/test_c
 
 chaos: install ## kill -9 and worse
 	$(BIN)/pytest tests/chaos
+
+drill: install ## fault drills with a report, on embedded engines [FAULTS=100 SEED=1 REPORT=drill ARGS="--only broker"]
+	$(BIN)/python -m tests.drill --faults $(or $(FAULTS),100) --seed $(or $(SEED),1) --report $(or $(REPORT),drill) $(ARGS)
+
+audit: install ## known weaknesses of what is pinned; fails where the data cannot be had
+	$(BIN)/uv tool run pip-audit@2.10.1 --strict --disable-pip --require-hashes -r requirements.lock
 
 test: install ## everything, under ten minutes on two cores
 	$(BIN)/pytest -n 2 --dist loadfile tests/unit tests/contract tests/component

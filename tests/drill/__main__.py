@@ -49,8 +49,7 @@ def main() -> int:
     parser.add_argument("--in-round", type=int, default=5, help="faults in one crawl")
     parser.add_argument("--delay-ms", type=int, default=300, help="between two requests to one of twenty hosts")
     parser.add_argument("--only", nargs="*", default=(), help="kinds of faults")
-    parser.add_argument("--markdown", type=Path, help="write the report there")
-    parser.add_argument("--json", type=Path, help="write everything there")
+    parser.add_argument("--report", type=Path, help="write REPORT.md and REPORT.json")
     parser.add_argument("--keep", type=Path, help="folder of state and logs, kept")
     given = parser.parse_args()
     command = f"python -m tests.drill --faults {given.faults} --seed {given.seed}"
@@ -60,11 +59,9 @@ def main() -> int:
             given.keep or Path(temporary), faults=given.faults, seed=given.seed, in_round=given.in_round,
             delay_ms=given.delay_ms, only=given.only, command=command,
         )  # fmt: skip
-    text = json.dumps(report.to_json(), indent=1, default=str)
-    if given.json:
-        given.json.write_text(text + "\n")
-    if given.markdown:
-        given.markdown.write_text(markdown(report))
+    if given.report:
+        given.report.with_suffix(".json").write_text(json.dumps(report.to_json(), indent=1, default=str) + "\n")
+        given.report.with_suffix(".md").write_text(markdown(report))
     print(json.dumps(report.totals()))  # noqa: T201  (the result)
     return 0 if report.good else 1
 
