@@ -34,6 +34,19 @@ READ_BY_ROUTES: tuple[type[BaseModel], ...] = (
     CrawlAsked, ActionAsked, StatsAsked, DomainAsked,
 )  # fmt: skip
 _ALWAYS = (401, 403, 429)
+PARAMETERS = {
+    "action": "What to do.",
+    "fingerprint": "Only of the URL with this fingerprint, as explain shows it.",
+    "format": "JSON lines, CSV, or Parquet where that is installed.",
+    "host": "A host, such as books.example; what shares its registered domain shares its delay.",
+    "job": "Only of this job.",
+    "limit": "At most so many.",
+    "offset": "So many come before the page.",
+    "reason": "Only with this reason, such as dns, http_404 or robots.",
+    "state": "Only in this state.",
+    "until": "As since.",
+}
+"""What parameters of these names mean wherever their route says nothing else."""
 DESCRIPTION = """Submit a job, watch it, find out why a URL failed, take the items.
 
 Errors are problem documents (RFC 9457) whose `detail` says what to do. Lists are `{data, next_cursor}`.
@@ -110,6 +123,9 @@ def document(app: FastAPI) -> Callable[[], dict[str, Any]]:
             for name in ("HTTPValidationError", "ValidationError"):
                 schemas.pop(name, None)
             for operation in (each for methods in found["paths"].values() for each in methods.values()):
+                for parameter in operation.get("parameters", ()):
+                    if parameter["name"] in PARAMETERS:
+                        parameter.setdefault("description", PARAMETERS[parameter["name"]])
                 if "422" in operation["responses"]:
                     operation["responses"]["422"] = errors(422)[422]
             components["securitySchemes"] = {"key": {"type": "apiKey", "in": "header", "name": "X-API-Key"}}

@@ -68,3 +68,14 @@ async def test_the_documents_are_served() -> None:
         assert (await client.get("/openapi.json")).status_code == 200
         page = await client.get("/docs")
     assert (page.status_code, page.headers["location"]) == (307, "./#/documents")
+
+
+def test_every_parameter_says_what_it_is_and_every_body_has_an_example(document: dict[str, Any]) -> None:
+    schemas = document["components"]["schemas"]
+    for path, method, operation in operations(document):
+        nameless = [each["name"] for each in operation.get("parameters", ()) if not each.get("description")]
+        assert nameless == [], f"{method} {path}"
+        for content in operation.get("requestBody", {}).get("content", {}).values():
+            model = schemas.get(content["schema"].get("$ref", "").rpartition("/")[2], {})
+            shown = [each for each in model.get("properties", {}).values() if "examples" in each]
+            assert "example" in content or shown, f"{method} {path}"

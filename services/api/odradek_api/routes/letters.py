@@ -40,7 +40,7 @@ async def reasons(request: Request, job: str | None = None) -> dict[str, Any]:
 @router.post(
     "/replay",
     response_model=models.Replayed,
-    openapi_extra=body_of("ReplayRequest"),
+    openapi_extra=body_of("ReplayRequest", {"reason": "poison"}),
     responses=errors(400, 413, 415, 422, 503),
 )
 async def replay(request: Request) -> dict[str, Any]:
