@@ -173,15 +173,17 @@ class _Service:
 
     async def _heal_once(self, absences: Absences) -> None:
         """What was begun here; and what gateways that are gone have begun, if this one holds the lease."""
+        await self._gateway.heal()
         if not self._lease.held:
-            await self._gateway.heal()
             return
         present = await asyncio.to_thread(self._lease.members)
         gone, has_left = absences.look(self._gateway.begun_by(), present, time.monotonic())
         if has_left:
             # It may have noted a change and not told every partition.
             await self._gateway.recover()
-        await self._gateway.heal(gone)
+        if gone:
+            log.info("healing_for_others", gone=sorted(gone))
+            await self._gateway.heal(gone)
 
     async def _count(self) -> None:
         """Which services are at work; only a hint for people, so trouble is not even logged."""
