@@ -60,7 +60,7 @@ class Fetching:
             body_digest = digest(body)
             if request.kind == "page" and may_be_blocked(answer):
                 suspicious = self._bodies.suspicious(request.job, url.host, request.fp, body_digest)
-        verdict = judge(request, plan, answer, same_bodies=suspicious)
+        verdict = judge(request, plan, answer, same_bodies=suspicious, body_digest=body_digest)
         kept = verdict.outcome == "fetched"
         page = page_meta(
             request,

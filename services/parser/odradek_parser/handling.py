@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 
 from odradek.clock import now_ms
-from odradek.contracts import PAGE_HEADER, FetchRequest, JobRecord, PageMeta, decode, encode
+from odradek.contracts import PAGE_HEADER, FetchRequest, JobRecord, PageMeta, decode, encode, page_seen_key
 from odradek.kafka.records import Done, Poison, Record, Send, Stage, ToFrontier
-from odradek.topics import LOGS
+from odradek.topics import ITEMS, LOGS
 from odradek_parser import metrics
-from odradek_parser.core.facts import discovered, parse_event, parsed, poisoned, sitemap_found
+from odradek_parser.core.facts import discovered, page_seen, parse_event, parsed, poisoned, sitemap_found
 from odradek_parser.core.forwarded import Forwarded, Known
 from odradek_parser.core.parsing import Reader, Reading
 from odradek_parser.guard import Guard, NoGuard, guarded
@@ -76,7 +76,7 @@ class Handler:
 
         def read() -> tuple[Reading, Done]:
             reading = reader.read(meta, record.value, known)
-            return reading, self._done(record, meta, job, reading, known, began_ns)
+            return reading, self._done(record, meta, (job, reader), reading, known, began_ns)
 
         found = guarded(self._guard, record, request.url, read)
         if isinstance(found, str):
@@ -86,16 +86,26 @@ class Handler:
         return done
 
     def _done(
-        self, record: Record, meta: PageMeta, job: JobRecord, reading: Reading, known: Known, began_ns: int
+        self,
+        record: Record,
+        meta: PageMeta,
+        how: tuple[JobRecord, Reader],
+        reading: Reading,
+        known: Known,
+        began_ns: int,
     ) -> Done:
         request, now = meta.request, self._clock()
+        job, reader = how
         made = record_sends(record, meta, job, reading, now)
         sends, items, malformed = made.sends, made.items, made.malformed
         took_ns = time.perf_counter_ns() - began_ns
-        if reading.kept or (request.kind == "sitemap" and meta.outcome == "fetched"):
+        if meta.outcome == "fetched":
             event = parse_event(meta, reading, now_ms=now, items=items, malformed=malformed,
                                 job_meta=job.spec.get("meta"), took_ns=took_ns)  # fmt: skip
             sends.append(Send(LOGS, request.job + request.fp, encode(event)))
+        seen = None if reader.rules is None else page_seen(meta, reading.url)
+        if seen is not None:
+            sends.append(Send(ITEMS, page_seen_key(request.job, request.fp), encode(seen)))
         facts = tuple(
             ToFrontier(target.url.key, discovered(request, target, reading.url)) for target in reading.targets
         ) + tuple(ToFrontier(url.key, sitemap_found(request, url, reading.url)) for url in reading.sitemaps)
@@ -104,7 +114,7 @@ class Handler:
             fps.append(request.fp)
         first = Stage(sends=tuple(sends), facts=facts, acknowledged=lambda: known.acknowledged(fps))
         _count(meta, reading, items, malformed, took_ns)
-        outcome = parsed(meta, reading, items=items, malformed=malformed, now_ms=now)
+        outcome = parsed(meta, reading, items=items, malformed=malformed, now_ms=now, rules=reader.rules)
         return Done(record, (first, Stage(facts=(ToFrontier(request.key, outcome),))))
 
     def _poison(self, record: Record, meta: PageMeta, error: str) -> Poison:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from odradek.contracts import JobRecord
-from odradek.specification import JobSpecification
+from odradek.specification import JobSpecification, reading_rules
 from odradek_parser.core.parsing import Reader
 from odradek_parser.core.rules import Extraction, compile_rules
 from odradek_parser.plugins import PluginRefused, load
@@ -44,7 +44,8 @@ class Readers:
             spec = JobSpecification.from_wire(wire)
             rules = compile_rules(spec)
             extraction = Extraction(rules.rules, load(spec.plugins, self._plugins))
-            return Reader(spec, product=self._product, extraction=extraction)
+            read_by = None if spec.schedule is None else reading_rules(wire)
+            return Reader(spec, product=self._product, extraction=extraction, rules=read_by)
         except PluginRefused as refused:
             return Unreadable(str(refused))
         except ValueError as error:

@@ -46,6 +46,15 @@ def test_not_modified_counts_only_when_it_was_asked_for() -> None:
     assert judge(REQUEST, PLAN, an_answer(304)).reason == "http_304"
 
 
+@pytest.mark.parametrize(
+    ("known", "truncated", "expected"),
+    [("d1", False, "not_modified"), ("d0", False, "fetched"), (None, False, "fetched"), ("d1", True, "fetched")],
+)
+def test_the_body_that_was_read_last_is_not_modified(known: str | None, truncated: bool, expected: str) -> None:  # noqa: FBT001  (a case)
+    verdict = judge(a_request(digest=known), PLAN, an_answer(truncated=truncated), body_digest="d1")
+    assert verdict == Verdict(outcome=expected)  # type: ignore[arg-type]  # a case
+
+
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_is_a_fact_with_an_absolute_target(status: int) -> None:
     verdict = judge(REQUEST, PLAN, a_redirect("../other?b#c", status=status))

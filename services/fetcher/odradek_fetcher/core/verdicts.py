@@ -26,8 +26,14 @@ class Verdict:
     """A failure that no other try would mend."""
 
 
-def judge(request: FetchRequest, plan: Plan, answer: Answer, *, same_bodies: bool = False) -> Verdict:
-    """The verdict on an answer; `same_bodies`: the host gives this body for whatever is asked (see `SameBodies`)."""
+def judge(
+    request: FetchRequest, plan: Plan, answer: Answer, *, same_bodies: bool = False, body_digest: str | None = None
+) -> Verdict:
+    """The verdict on an answer; `same_bodies`: the host gives this body for whatever is asked (see `SameBodies`).
+
+    `body_digest`: of the body, where there is one; a page that is what it was when it was read last is not modified,
+    also where the site cannot say so.
+    """
     failure = answer.failure
     if failure is not None:
         return Verdict(outcome="failed", reason=failure.reason, error=failure.error, lasting=failure.lasting)
@@ -42,8 +48,15 @@ def judge(request: FetchRequest, plan: Plan, answer: Answer, *, same_bodies: boo
     if status in REDIRECTS and answer.headers.get("location"):
         return _redirect(request, plan, answer)
     if status in SUCCESS:
-        return Verdict(outcome="skipped", reason="content_type") if answer.unwanted else Verdict(outcome="fetched")
+        return _success(request, answer, body_digest)
     return Verdict(outcome="failed", reason=f"http_{status}", error=f"the site answered {status} {_phrase(status)}")
+
+
+def _success(request: FetchRequest, answer: Answer, body_digest: str | None) -> Verdict:
+    if answer.unwanted:
+        return Verdict(outcome="skipped", reason="content_type")
+    same = request.digest is not None and request.digest == body_digest and not answer.truncated
+    return Verdict(outcome="not_modified" if same else "fetched")
 
 
 def _redirect(request: FetchRequest, plan: Plan, answer: Answer) -> Verdict:

@@ -15,6 +15,8 @@ from odradek.contracts import (
     LogEvent,
     OdradekFields,
     PageMeta,
+    PageSeen,
+    PageVersion,
     Parsed,
     event_id,
     timestamp,
@@ -23,6 +25,11 @@ from odradek.urls import CrawlUrl, identify
 from odradek_parser.core.parsing import Reading, Target
 
 SERVICE = "parser"
+MISSING = ("http_404", "http_410")
+"""What a page answers that is not there any more."""
+MOST_ETAG_CHARS = 200
+"""A longer one is not kept for every URL: the hash of the body tells the same."""
+MOST_DATE_CHARS = 40
 
 
 def discovered(request: FetchRequest, target: Target, via: str) -> Discovered:
@@ -53,8 +60,10 @@ def sitemap_found(request: FetchRequest, url: CrawlUrl, via: str) -> Discovered:
     )
 
 
-def parsed(meta: PageMeta, reading: Reading, *, items: int, malformed: int, now_ms: int) -> Parsed:
-    """The outcome of one try; what was in the page is counted with it."""
+def parsed(
+    meta: PageMeta, reading: Reading, *, items: int, malformed: int, now_ms: int, rules: str | None = None
+) -> Parsed:
+    """The outcome of one try; what was in the page is counted with it. `rules`: of a recurring job."""
     request = meta.request
     return Parsed(
         job=request.job,
@@ -72,8 +81,31 @@ def parsed(meta: PageMeta, reading: Reading, *, items: int, malformed: int, now_
         malformed=malformed,
         size_bytes=meta.size_bytes,
         content=reading.content,
+        version=None if rules is None else page_version(meta, rules),
         at_ms=now_ms,
     )
+
+
+def page_version(meta: PageMeta, rules: str) -> PageVersion | None:
+    """What tells a page of a recurring job apart from what it will be; None: there was none."""
+    if meta.request.kind != "page" or meta.outcome not in ("fetched", "not_modified"):
+        return None
+    etag, modified = meta.headers.get("etag"), meta.headers.get("last-modified")
+    return PageVersion(
+        rules=rules,
+        digest=None if meta.truncated else meta.digest,
+        etag=etag if etag is not None and len(etag) <= MOST_ETAG_CHARS else None,
+        last_modified=modified if modified is not None and len(modified) <= MOST_DATE_CHARS else None,
+    )
+
+
+def page_seen(meta: PageMeta, url: str) -> PageSeen | None:
+    """A page of an earlier run that is unchanged, or not there any more; None: its items say it, or nothing does."""
+    request = meta.request
+    missing = meta.reason in MISSING and meta.retry_in_ms is None
+    if request.kind != "page" or not (missing or meta.outcome == "not_modified") or request.run == 1:
+        return None
+    return PageSeen(job=request.job, url=url, run=request.run, missing=missing, at_ms=meta.fetched_at_ms)
 
 
 def poisoned(request: FetchRequest, now_ms: int) -> Parsed:

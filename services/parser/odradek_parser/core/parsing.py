@@ -67,8 +67,17 @@ class Reading:
 class Reader:
     """All that one version of a job says about reading pages, compiled once."""
 
-    def __init__(self, spec: JobSpecification, *, product: str = "", extraction: Extraction | None = None) -> None:
+    def __init__(
+        self,
+        spec: JobSpecification,
+        *,
+        product: str = "",
+        extraction: Extraction | None = None,
+        rules: str | None = None,
+    ) -> None:
+        """`rules`: of a recurring job, what it says of reading pages, in short."""
         self.spec = spec
+        self.rules = rules
         self.scope = Scope.of(spec)
         self.sieve = Sieve(spec, self.scope)
         self.extraction = compile_rules(spec) if extraction is None else extraction
@@ -83,6 +92,8 @@ class Reader:
         if meta.outcome == "redirected" and meta.location is not None:
             hop = Hop(url=meta.request.url, status=meta.status or 0)
             self._redirect(reading, meta, meta.location, hop, known)
+        if meta.outcome == "not_modified":
+            reading.kept = meta.request.kind == "page"
         if meta.outcome != "fetched":
             return reading
         body = body or b""
