@@ -28,13 +28,13 @@ from odradek.stores import (
 from odradek_api.core.activity import interval_s
 from odradek_api.core.problems import Problem
 from odradek_api.core.queries import (
-    NEWEST_FIRST,
-    OLDEST_FIRST,
-    end_body,
-    end_ms,
+    MINUTE_S,
     events_body,
     facets_body,
     facets_of,
+    joined,
+    moments_of,
+    timeline_body,
 )
 from odradek_api.ports import Newest
 
@@ -110,9 +110,13 @@ class Reader:
 
     def facets(self, query: Document) -> Document:
         """Counts of the crawl events that match, by outcome, status, host, reason, action and time."""
-        first, last = (end_ms(self._searched(end_body(query, order))) for order in (OLDEST_FIRST, NEWEST_FIRST))
-        every_s = interval_s(0 if first is None or last is None else last - first)
-        return facets_of(self._searched(facets_body(query, every_s)), every_s)
+        answer = self._searched(facets_body(query))
+        moments = moments_of(answer)
+        every_s = interval_s(max(moments) - min(moments)) if moments else MINUTE_S
+        if every_s < MINUTE_S:
+            # A crawl of less than an hour: minutes are too long.
+            moments = moments_of(self._searched(timeline_body(query, every_s)))
+        return facets_of(answer) | {"every_s": every_s, "time": joined(moments, every_s)}
 
     def close(self) -> None:
         """Let the connections go."""

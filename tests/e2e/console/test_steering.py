@@ -56,7 +56,7 @@ def test_a_job_is_paused_and_resumed_and_asks_before_it_is_cancelled(browser: Br
     browser.until(lambda: stage.world.jobs.values[JOB].wanted == "running", "resumed")
     browser.click("Cancel")
     browser.see("Cancel this job for good?")
-    browser.click("Leave it")
+    browser.click("Go back")
     browser.until(lambda: "for good?" not in browser.text(), "closed")
 
     assert stage.world.jobs.values[JOB].wanted == "running"
@@ -111,7 +111,7 @@ def test_items_are_exported_as_a_file(browser: Browser, tmp_path: Path) -> None:
 def test_a_wrong_specification_is_refused_field_by_field_and_nothing_typed_is_lost(browser: Browser) -> None:
     browser.open("#/new")
     browser.write("Seeds", "https://books.example/")
-    browser.write("Most pages", "many")
+    browser.write("Page limit", "many")
     browser.write("Delay between", "soon")
     browser.click("Start the job")
     browser.see("Not started yet")
@@ -120,14 +120,14 @@ def test_a_wrong_specification_is_refused_field_by_field_and_nothing_typed_is_lo
         each.get_attribute("placeholder") for each in browser.driver.find_elements(By.CSS_SELECTOR, "[aria-invalid]")
     ]
     assert wrong == ["no limit", "1s"]
-    assert browser.named("Most pages").get_attribute("value") == "many"
+    assert browser.named("Page limit").get_attribute("value") == "many"
     assert browser.complaints() != []  # the browser itself notes a 422
 
 
 def test_a_job_is_written_as_a_file_and_as_curl_while_it_is_typed(browser: Browser) -> None:
     browser.open("#/new")
     browser.write("Seeds", "https://books.example/\nhttps://news.example/")
-    browser.write("Most pages", "500")
+    browser.write("Page limit", "500")
     browser.click("Add a rule")
     browser.write("Field", "title")
     browser.write("Selector", "h3")

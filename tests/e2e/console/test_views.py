@@ -28,7 +28,7 @@ VIEWS = {
     "url": (f"#/url?job={JOB}&url=https%3A%2F%2Fbooks.example%2Fcatalogue%2F7", "What happened to it"),
     "hosts": ("#/hosts", "news.example"),
     "dead letters": ("#/dead-letters", "RecursionError"),
-    "new job": ("#/new", "The same in other words"),
+    "new job": ("#/new", "As a file or command"),
     "API documents": ("#/documents", "/v1/dead-letters/replay"),
     "nowhere": ("#/nowhere", "This address leads nowhere"),
     "no such job": ("#/jobs/none-such", "No such job"),

@@ -33,6 +33,16 @@ def a_standing(*reports: Progress, **record: object) -> Standing:
         ),
         ((a_report(hosts_open=1, hosts_waiting=1),), FLEET, "1 host is waiting for its 10 s delay; 2 fetchers idle."),
         ((a_report(hosts_open=1, hosts_waiting=1),), {}, "1 host is waiting for its 10 s delay."),
+        (
+            (a_report(hosts_open=1, hosts_waiting=1, at_ms=1000, next_due_ms=301_000),),
+            FLEET,
+            "1 host is waiting; the next fetch, such as a retry, is due in 300 s; 2 fetchers idle.",
+        ),
+        (
+            (a_report(hosts_open=1, hosts_waiting=1, limiting="All 1 hosts rest, because they asked for it."),),
+            FLEET,
+            "1 host is waiting because it asked for it or does not answer; 2 fetchers idle.",
+        ),
         ((a_report(hosts_open=4, in_flight=64),), FLEET, "The fetchers are busy: 64 requests are out."),
         ((a_report(hosts_open=4),), FLEET | {"fetcher": 0}, "No fetcher is running."),
         ((a_report(hosts_open=4),), FLEET | {"scheduler": 0}, "No scheduler is running."),

@@ -11,6 +11,8 @@ Running = Mapping[str, int]
 _REST = "All "
 _ASKED = "because they asked for it"
 DEFAULT_DELAY_S = 1.0
+LONG = 3
+"""Times its delay, and a second: who waits longer waits for something else."""
 
 
 def limiting_reason(standing: Standing, running: Running) -> str | None:
@@ -42,16 +44,32 @@ def _resting(standing: Standing, running: Running) -> str | None:
         return (
             f"The fetchers are busy: {_many(flying, 'request is', 'requests are')} out." if flying and ready else None
         )
-    asked_for_it = any(_ASKED in (report.limiting or "") for report in standing.reports)
-    rest = (
-        f"{_many(waiting, 'host is', 'hosts are')} waiting, some because they asked for it or do not answer"
-        if asked_for_it
-        else f"{_many(waiting, 'host is', 'hosts are')} waiting for {'its' if waiting == 1 else 'their'} "
-        f"{_delay_s(standing):g} s delay"
-    )
+    rest = f"{_many(waiting, 'host is', 'hosts are')} waiting{_for_what(standing, waiting)}"
     fetchers = running.get("fetcher")
     idle = "" if fetchers is None else f"; {_many(max(0, fetchers - flying), 'fetcher', 'fetchers')} idle"
     return f"{rest}{idle}."
+
+
+def _for_what(standing: Standing, waiting: int) -> str:
+    one = waiting == 1
+    if any(_ASKED in (report.limiting or "") for report in standing.reports):
+        return (
+            " because it asked for it or does not answer"
+            if one
+            else (", some because they asked for it or do not answer")
+        )
+    delay_s, next_s = _delay_s(standing), _next_s(standing)
+    if next_s is not None and next_s > LONG * delay_s + 1:
+        return f"; the next fetch, such as a retry, is due in {next_s:,.0f} s"
+    return f" for {'its' if one else 'their'} {delay_s:g} s delay"
+
+
+def _next_s(standing: Standing) -> float | None:
+    """Seconds from the reports to the next fetch; None: there is one that could go now."""
+    open_ = [report for report in standing.reports if report.hosts_open]
+    if not open_ or any(report.next_due_ms is None for report in open_):
+        return None
+    return min((report.next_due_ms or 0) - report.at_ms for report in open_) / 1000
 
 
 def _delay_s(standing: Standing) -> float:

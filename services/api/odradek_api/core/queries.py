@@ -1,9 +1,11 @@
 """Questions about crawl events as Elasticsearch queries."""
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
+from odradek.contracts import timestamp
 from odradek_api.core.cursors import place_in
 from odradek_api.core.problems import Problem
 
@@ -21,10 +23,10 @@ FACET_VALUES = 20
 HOSTS_TIMED = 1000
 """Of the hosts with the most events, so many are compared by their mean duration."""
 _NS = 1e6
+MINUTE_S: Final = 60
 NEWEST_FIRST: list[dict[str, Any]] = [{"@timestamp": {"order": "desc"}}, {"event.id": {"order": "desc"}}]
 """The second sorts events of the same millisecond, so that a cursor has one place."""
 
-OLDEST_FIRST: list[dict[str, Any]] = [{"@timestamp": {"order": "asc"}}]
 
 _AGO = re.compile(r"(\d{1,9})(s|m|h|d)\Z", re.ASCII)
 _UNIT_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -95,30 +97,25 @@ def events_body(query: dict[str, Any], limit: int, after: list[Any] | None) -> d
     return body if after is None else body | {"search_after": after}
 
 
-def end_body(query: dict[str, Any], order: list[dict[str, Any]]) -> dict[str, Any]:
-    """A search for the time of the first event in this order."""
-    return {"query": query, "size": 1, "sort": order, "_source": ["@timestamp"], "track_total_hits": False}
-
-
-def end_ms(answer: dict[str, Any]) -> int | None:
-    """The time that such a search finds; None: no event matches."""
-    hits = answer["hits"]["hits"]
-    return round(datetime.fromisoformat(hits[0]["_source"]["@timestamp"]).timestamp() * 1000) if hits else None
-
-
-def facets_body(query: dict[str, Any], every_s: int) -> dict[str, Any]:
-    """A search for counts alone: by outcome, status, host, reason, action, over time, and the slowest hosts."""
+def facets_body(query: dict[str, Any]) -> dict[str, Any]:
+    """A search for counts alone: by outcome, status, host, reason, action and minute, and the slowest hosts."""
     counts: dict[str, Any] = {name: {"terms": {"field": FIELDS[name], "size": FACET_VALUES}} for name in FACETS}
-    counts["time"] = {"date_histogram": {"field": "@timestamp", "fixed_interval": f"{every_s}s", "min_doc_count": 1}}
     counts["slow"] = {
         "terms": {"field": FIELDS["host"], "size": HOSTS_TIMED},
         "aggs": {"mean": {"avg": {"field": "event.duration"}}},
     }
-    return {"query": query, "size": 0, "track_total_hits": True, "aggs": counts}
+    timeline = timeline_body(query, MINUTE_S)
+    return timeline | {"track_total_hits": True, "aggs": counts | timeline["aggs"]}
 
 
-def facets_of(answer: dict[str, Any], every_s: int) -> dict[str, Any]:
-    """{total, outcome: [{value, count}], …, every_s, time: [{at, count}], slowest_hosts: [{value, count, mean_ms}]}."""
+def timeline_body(query: dict[str, Any], every_s: int) -> dict[str, Any]:
+    """A search for counts over time alone."""
+    time = {"date_histogram": {"field": "@timestamp", "fixed_interval": f"{every_s}s", "min_doc_count": 1}}
+    return {"query": query, "size": 0, "track_total_hits": False, "aggs": {"time": time}}
+
+
+def facets_of(answer: dict[str, Any]) -> dict[str, Any]:
+    """{total, outcome: [{value, count}], …, slowest_hosts: [{value, count, mean_ms}]}; counts over time apart."""
     found = answer.get("aggregations") or {}
     facets: dict[str, Any] = {
         name: [
@@ -127,12 +124,23 @@ def facets_of(answer: dict[str, Any], every_s: int) -> dict[str, Any]:
         ]
         for name in FACETS
     }
-    times = (found.get("time") or {}).get("buckets", [])
-    facets["time"] = [
-        {"at": bucket.get("key_as_string") or bucket["key"], "count": bucket["doc_count"]} for bucket in times
-    ]
     facets["slowest_hosts"] = _slowest((found.get("slow") or {}).get("buckets", []))
-    return {"total": answer["hits"]["total"]["value"], "every_s": every_s} | facets
+    return {"total": answer["hits"]["total"]["value"]} | facets
+
+
+def moments_of(answer: dict[str, Any]) -> dict[int, int]:
+    """Events by the time at which their moment begins, of a search with counts over time."""
+    buckets = ((answer.get("aggregations") or {}).get("time") or {}).get("buckets", [])
+    return {int(bucket["key"]): bucket["doc_count"] for bucket in buckets}
+
+
+def joined(moments: Mapping[int, int], every_s: int) -> list[dict[str, Any]]:
+    """The same counts in moments of so many seconds: [{at, count}], oldest first, empty ones left out."""
+    counts: dict[int, int] = {}
+    for at_ms, count in moments.items():
+        start = at_ms - at_ms % (every_s * 1000)
+        counts[start] = counts.get(start, 0) + count
+    return [{"at": timestamp(at_ms), "count": count} for at_ms, count in sorted(counts.items())]
 
 
 def _slowest(buckets: list[dict[str, Any]]) -> list[dict[str, Any]]:

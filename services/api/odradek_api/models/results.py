@@ -47,9 +47,9 @@ class Facet(Shape):
 
 
 class Moment(Shape):
-    """How many events fall into the minute that begins then."""
+    """How many events fall into the moment that begins then."""
 
-    at: str | int
+    at: str
     count: int
 
 

@@ -5,7 +5,8 @@ import { test } from "node:test";
 
 const modules = `${process.env.CONSOLE_MODULES}/`;
 const { EventCutter } = await import(`${modules}event_cutter.js`);
-const { ago, bytes, count, counted, duration, milliseconds, percent, rate } = await import(`${modules}words.js`);
+const { HostPaces } = await import(`${modules}host_paces.js`);
+const { ago, bytes, count, counted, duration, milliseconds, percent, rate, stamp } = await import(`${modules}words.js`);
 const { link, path, place } = await import(`${modules}routing.js`);
 const { binned, niceTop, ratesOf, thinned } = await import(`${modules}scales.js`);
 const { emptyField, emptyRule, merged, specificationOf } = await import(`${modules}draft/draft.js`);
@@ -44,7 +45,9 @@ test("numbers are as people read them", () => {
     ["4 s", "3 min 20 s", "2 h 5 min", "1 h", "–"]);
   assert.deepEqual([milliseconds(0), milliseconds(0.2), milliseconds(340), milliseconds(1200)], ["0 ms", "< 1 ms", "340 ms", "1.2 s"]);
   assert.deepEqual([bytes(12), bytes(12_345), percent(0.999), percent(1)], ["12 bytes", "12.3 KB", "99 %", "100 %"]);
-  assert.deepEqual([ago(0, 240_000), ago(20_000, 0), ago(0, 1000)], ["4 min ago", "in 20 s", "just now"]);
+  assert.deepEqual([ago(0, 240_000), ago(20_000, 0), ago(0, 1000), ago(1000, 0)], ["4 min ago", "in 20 s", "just now", "in 1 s"]);
+  assert.deepEqual([rate(0), rate(8), rate(2.5), rate(12.4)], ["0", "8", "2.5", "12"]);
+  assert.match(stamp(Date.parse("2026-03-01T12:00:00Z")), /^2026-0[23]-\d\d \d\d:\d\d:00 UTC([+-]\d\d:\d\d)?$/);
 });
 
 test("rates are what happened between readings, never below nothing, and thinning keeps the total", () => {
@@ -60,10 +63,24 @@ test("rates are what happened between readings, never below nothing, and thinnin
 
 test("bars over time hold every event once", () => {
   const moments = Array.from({ length: 4000 }, (_, at) => ({ at: at * 60_000, count: 2 }));
-  const bins = binned(moments, 60);
+  const bins = binned(moments, 60, 60_000);
   assert.equal(bins.length <= 60, true);
   assert.equal(bins.reduce((sum, each) => sum + each.count, 0), 8000);
-  assert.deepEqual(binned([], 60), []);
+  assert.deepEqual(binned([], 60, 1000), []);
+  const seconds = binned([{ at: 7000, count: 1 }, { at: 9000, count: 2 }], 60, 1000);
+  assert.deepEqual(seconds.map((each) => each.count), [1, 0, 2]);
+});
+
+test("the pace of a host is what two readings differ by; one that rests has none", () => {
+  const paces = new HostPaces();
+  const host = (fetches, last) => ({ key: "a.example", fetches, last_fetched_at_ms: last });
+  paces.note([host(100, 1000)], 1000);
+  assert.equal(paces.of(host(100, 1000), 1000), null);
+  paces.note([host(120, 6000)], 6000);
+  assert.equal(paces.of(host(120, 6000), 6000), 4);
+  assert.equal(paces.of(host(120, 6000), 60_000), 0);
+  paces.note([host(3, 7000)], 7000);
+  assert.equal(paces.of(host(3, 7000), 7000), null);
 });
 
 test("a form says only what was changed", () => {

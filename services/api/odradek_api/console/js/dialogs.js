@@ -40,7 +40,7 @@ export function confirmed(title, explanation, action) {
     el("p", { class: "soft" }, explanation),
     el(
       "div", { class: "row end" },
-      el("button", { value: "no", autofocus: true }, "Leave it"),
+      el("button", { value: "no", autofocus: true }, "Go back"),
       el("button", { value: "yes", class: "danger" }, action),
     ),
   );

@@ -1,25 +1,12 @@
-/** Files. Without a key the browser streams them itself; with one it goes through fetch, since a link has no headers. */
+/** Files, streamed to the disk by the browser itself: a link has no headers, so it is given a ticket that opens it once. */
 
 import { el } from "./elements.js";
-import { request } from "./gateway.js";
-import { storedKey } from "./keyring.js";
+import { post } from "./gateway.js";
 
-const FORGET_AFTER_MS = 60_000;
-
-export async function download(address, name) {
-  if (storedKey() === null) {
-    const answers = await request("GET", "/v1/jobs", { query: { limit: 1 } }).then(() => storedKey() === null);
-    if (answers) return follow(`.${address}`, name);
-  }
-  const blob = await request("GET", address, { answer: (response) => response.blob() });
-  const url = URL.createObjectURL(blob);
-  follow(url, name);
-  setTimeout(() => URL.revokeObjectURL(url), FORGET_AFTER_MS);
-  return undefined;
-}
-
-function follow(href, name) {
-  const anchor = el("a", { href, download: name, hidden: true });
+/** Downloads an export; `address` is its path, `query` what is wanted of it. */
+export async function download(address, query, name) {
+  const { href } = await post(`${address}-link`, { query });
+  const anchor = el("a", { href: `.${href}`, download: name, hidden: true });
   document.body.append(anchor);
   anchor.click();
   anchor.remove();

@@ -1,7 +1,7 @@
 /** Crawl events as rows, and one of them whole. */
 
 import { el, opening } from "./elements.js";
-import { outcomeBadge } from "./parts.js";
+import { outcomeBadge, when } from "./parts.js";
 import { link } from "./routing.js";
 import { milliseconds, moment } from "./words.js";
 
@@ -17,7 +17,7 @@ function eventRow(event) {
   const duration = event.event?.duration ?? null;
   return opening(
     el("summary", {},
-      el("time", { class: "mono soft", datetime: event["@timestamp"] }, moment(at, Date.now())),
+      el("span", { class: "mono soft" }, when(at, moment(at, Date.now()))),
       el("span", { class: "mono action" }, event.event?.action ?? ""),
       odradek.outcome ? outcomeBadge(odradek.outcome) : el("span", {}),
       el("span", { class: "what" }, el("span", { class: "url" }, url?.full ?? event.message ?? ""),

@@ -36,8 +36,8 @@ function facet(name, value, number, said, chosen, go) {
 }
 
 /** Events over time; a bar narrows to its span. */
-export function histogram(moments, go) {
-  const bins = binned((moments ?? []).map(({ at, count: number }) => ({ at: typeof at === "number" ? at : Date.parse(at), count: number })), mostBars());
+export function histogram({ time: moments, every_s: everyS }, go) {
+  const bins = binned(moments.map(({ at, count: number }) => ({ at: Date.parse(at), count: number })), mostBars(), everyS * 1000);
   if (bins.length < 2) return el("div");
   const most = Math.max(...bins.map((each) => each.count));
   const now = Date.now();

@@ -1,18 +1,23 @@
 /** Hosts with their pace, errors, robots and back-off, and what a person can tell the fleet to do. */
 
 import { el } from "./elements.js";
-import { check, field, setError } from "./parts.js";
+import { check, field, setError, when } from "./parts.js";
 import { table } from "./tables.js";
 import { confirmed, doing, notice, opened } from "./dialogs.js";
 import { put } from "./gateway.js";
-import { path } from "./routing.js";
-import { ago, count, milliseconds, percent } from "./words.js";
+import { link, path } from "./routing.js";
+import { ago, count, milliseconds, moment, percent, rate } from "./words.js";
 
-/** `own`: columns of the caller after the name; `changed()` is called when an override was sent. */
-export function hostTable(hosts, { changed, own = [] }) {
-  return table("Hosts", [
-    { name: "Host", cell: (host) => el("span", {}, el("b", { class: "mono" }, host.key), " ", flags(host)) },
+const ROBOTS = { rules: "read, with rules", allowed: "allows everything" };
+
+/** `paces`: their HostPaces; `own`: columns of the caller after the name; `job`: whose log a name leads to. */
+export function hostTable(hosts, { paces, changed, own = [], job = null }) {
+  const now = Date.now();
+  paces.note(hosts.filter((host) => host.fetches !== undefined), now);
+  const made = table("Hosts", [
+    { name: "Host", cell: (host) => el("span", { class: "apart" }, name(host, job), flags(host)) },
     ...own,
+    { name: "Pace", kind: "number", cell: (host) => speed(paces.of(host, now)) },
     { name: "Fetches", kind: "number", cell: (host) => count(host.fetches) },
     { name: "Errors", kind: "number", cell: errors },
     { name: "Latency", kind: "number", cell: (host) => milliseconds(host.mean_latency_ms) },
@@ -21,6 +26,17 @@ export function hostTable(hosts, { changed, own = [] }) {
     { name: "Back-off until", cell: backOff },
     { name: "", cell: (host) => actions(host, changed) },
   ], hosts);
+  made.classList.add("hosts");
+  return made;
+}
+
+/** Leads to what happened there. */
+function name(host, job) {
+  return el("a", { class: "mono host-name", href: link(["logs"], { job, q: `odradek.host_key:"${host.key}"` }) }, host.key);
+}
+
+function speed(perSecond) {
+  return perSecond === null ? el("span", { class: "soft", title: "Known with the next reading" }, "…") : `${rate(perSecond)}\u00a0/s`;
 }
 
 function flags(host) {
@@ -37,14 +53,14 @@ function errors(host) {
 }
 
 function robots(host) {
-  const states = [...new Set(Object.values(host.robots ?? {}))];
+  const states = [...new Set(Object.values(host.robots ?? {}))].map((state) => ROBOTS[state] ?? state);
   if (states.length === 0) return el("span", { class: "soft" }, "not read yet");
   return el("span", { title: Object.entries(host.robots).map(([origin, state]) => `${origin}: ${state}`).join("\n") }, states.join(", "));
 }
 
 function backOff(host) {
   const until = host.back_off_until_ms;
-  return until && until > Date.now() ? el("span", { class: "flag" }, ago(until, Date.now())) : el("span", { class: "soft" }, "–");
+  return until && until > Date.now() ? el("span", { class: "apart" }, el("span", { class: "flag" }, when(until, moment(until, Date.now()))), el("span", { class: "soft small short" }, ago(until, Date.now()))) : el("span", { class: "soft" }, "–");
 }
 
 function actions(host, changed) {
@@ -91,7 +107,7 @@ function overriding(host, changed) {
   delayField,
   field("Fetches at the same time", concurrency),
   check("End a back-off now", clear),
-  el("div", { class: "row end" }, el("button", { type: "button", onclick: () => dialog.close() }, "Leave it"), save));
+  el("div", { class: "row end" }, el("button", { type: "button", onclick: () => dialog.close() }, "Go back"), save));
   const submit = () => doing(save, async () => {
     try {
       await sent(host.key, {

@@ -1,7 +1,7 @@
 /** Pieces that several views show: headings, states, empty and broken places, fields. */
 
 import { el, icon, say, svg } from "./elements.js";
-import { count, percent } from "./words.js";
+import { count, percent, stamp } from "./words.js";
 import { OUTCOMES, OUTCOME_NAMES, STATE_NAMES } from "./reasons.js";
 
 /** Title, what it is about, and what can be done. */
@@ -55,14 +55,26 @@ export function broken(error, again = null) {
   );
 }
 
+/** When something happened, or will: in words, with the full time for who points at it. */
+export function when(atMs, words) {
+  return el("time", { datetime: new Date(atMs).toISOString(), title: stamp(atMs) }, words);
+}
+
+/** A long address on few lines; whole for who points at it. */
+export function clamped(node, text) {
+  node.classList.add("clamped");
+  node.title = text;
+  return node;
+}
+
 /** While something is asked for. */
 export function loading(what) {
   return el("p", { class: "loading soft", role: "status" }, `Reading ${what} …`);
 }
 
 /** Puts what `make()` resolves to into a place; meanwhile says so, and afterwards offers to try again. */
-export async function shownIn(parent, what, make, signal) {
-  parent.replaceChildren(loading(what));
+export async function shownIn(parent, what, make, signal, { quietly = false } = {}) {
+  if (!quietly || parent.childElementCount === 0) parent.replaceChildren(loading(what));
   try {
     const made = await make();
     if (!signal.aborted) parent.replaceChildren(made);

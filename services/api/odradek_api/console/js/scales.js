@@ -46,13 +46,13 @@ export function thinned(rates, most) {
   return thin;
 }
 
-/** Counts by time in at most `most` bars of a round length: [{from, to, count}], none left out. */
-export function binned(moments, most) {
+/** Counts by time, known every `everyMs`, in at most `most` bars of a round length: [{from, to, count}], none left out. */
+export function binned(moments, most, everyMs) {
   if (moments.length === 0) return [];
   const times = moments.map((each) => each.at);
   const [first, last] = [Math.min(...times), Math.max(...times)];
-  const sizes = [1, 2, 5, 10, 15, 30, 60, 120, 360, 720, 1440, 10_080].map((minutes) => minutes * 60_000);
-  const size = sizes.find((each) => (last - first) / each < most) ?? Math.ceil((last - first) / most);
+  const sizes = [1, 2, 5, 10, 20, 30, 60, 100].map((times) => times * everyMs);
+  const size = sizes.find((each) => Math.floor(last / each) - Math.floor(first / each) < most) ?? Math.ceil((last - first + 1) / most / everyMs) * everyMs;
   const start = Math.floor(first / size) * size;
   const bins = [];
   for (let from = start; from <= last; from += size) bins.push({ from, to: from + size, count: 0 });

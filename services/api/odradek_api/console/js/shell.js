@@ -23,6 +23,7 @@ export function buildRail(rail) {
     el(
       "div", { class: "foot" }, pulse,
       el("a", { href: "#/documents", class: "button documents" }, icon("document"), el("span", { class: "label" }, "API documents")),
+      el("span", { class: "zone", title: "Of this device; what is exported is in UTC" }, `Times in ${zone()}`),
       forgetting(),
       el("button", { onclick: changeTheme, "aria-label": "Change between light and dark" }, icon("moon"), el("span", { class: "label" }, "Light or dark")),
     ),
@@ -34,6 +35,10 @@ export function buildRail(rail) {
       else shown.removeAttribute("aria-current");
     }
   };
+}
+
+function zone() {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone?.replaceAll("_", " ") ?? "local time";
 }
 
 /** The creature: a star-shaped spool with a thread. */

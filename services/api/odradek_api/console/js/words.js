@@ -18,10 +18,10 @@ export function counted(number, one, many = `${one}s`) {
   return `${WHOLE.format(number)} ${number === 1 ? one : many}`;
 }
 
-/** 0.4, 12, 1,204. */
+/** 0.4, 8, 12, 1,204. */
 export function rate(perSecond) {
   if (perSecond === null || perSecond === undefined) return "–";
-  return perSecond < 10 && perSecond > 0 ? perSecond.toFixed(1) : WHOLE.format(Math.round(perSecond));
+  return perSecond < 10 ? String(Number(perSecond.toFixed(1))) : WHOLE.format(Math.round(perSecond));
 }
 
 /** 4 s, 3 min 20 s, 2 h 5 min, 3 d 4 h. */
@@ -57,10 +57,10 @@ export function bytes(size) {
   return at === 0 ? `${size} bytes` : `${size.toPrecision(3)} ${units[at]}`;
 }
 
-/** "just now", "4 min ago", "in 20 s". */
+/** "just now", "4 min ago", "in 20 s"; what is to come is never "just now". */
 export function ago(atMs, nowMs) {
   const seconds = (nowMs - atMs) / 1000;
-  if (Math.abs(seconds) < 5) return "just now";
+  if (seconds >= 0 && seconds < 5) return "just now";
   const size = coarse(Math.abs(seconds));
   return seconds > 0 ? `${size} ago` : `in ${size}`;
 }
@@ -69,7 +69,7 @@ function coarse(seconds) {
   for (const [size, unit] of [[86_400, "d"], [3600, "h"], [60, "min"]]) {
     if (seconds >= size) return `${Math.floor(seconds / size)} ${unit}`;
   }
-  return `${Math.round(seconds)} s`;
+  return `${Math.max(1, Math.round(seconds))} s`;
 }
 
 const pad = (number, width = 2) => String(number).padStart(width, "0");
@@ -79,6 +79,17 @@ export function moment(atMs, nowMs) {
   const at = new Date(atMs);
   const time = `${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())}`;
   return new Date(nowMs).toDateString() === at.toDateString() ? time : `${day(atMs)} ${time}`;
+}
+
+/** Local date and time with its zone: 2026-03-01 14:03:22 UTC+01:00. */
+export function stamp(atMs) {
+  const at = new Date(atMs);
+  return `${day(atMs)} ${moment(atMs, atMs)} ${offset(-at.getTimezoneOffset())}`;
+}
+
+function offset(minutes) {
+  const size = Math.abs(minutes);
+  return minutes === 0 ? "UTC" : `UTC${minutes < 0 ? "-" : "+"}${pad(Math.floor(size / 60))}:${pad(size % 60)}`;
 }
 
 /** Local date: 2026-03-01. */

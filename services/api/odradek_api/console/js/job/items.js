@@ -1,7 +1,7 @@
 /** The records of a job, page by page, and all of them as a file. */
 
 import { el, icon, outward } from "../elements.js";
-import { empty } from "../parts.js";
+import { clamped, empty } from "../parts.js";
 import { PagedList, table } from "../tables.js";
 import { get } from "../gateway.js";
 import { doing } from "../dialogs.js";
@@ -12,6 +12,8 @@ const PER_PAGE = 50;
 const FORMATS = [["jsonl", "JSON lines"], ["csv", "CSV"], ["parquet", "Parquet"]];
 const MOST_COLUMNS = 6;
 const LONGEST = 160;
+// What is this short stands on one line.
+const SHORT = 24;
 
 export function items({ root, id, query, signal }) {
   const type = el("input", {
@@ -23,7 +25,7 @@ export function items({ root, id, query, signal }) {
   const buttons = FORMATS.map(([format, words]) => {
     const button = el("button", {
       "aria-label": `Export as ${words}`,
-      onclick: () => doing(button, () => download(path`/v1/jobs/${id}/export` + `?format=${format}`, `${id}.${format}`)),
+      onclick: () => doing(button, () => download(path`/v1/jobs/${id}/export`, { format, type: query.type }, `${id}.${format}`)),
     }, icon("download"), words);
     return button;
   });
@@ -33,7 +35,7 @@ export function items({ root, id, query, signal }) {
     read: (cursor) => get(path`/v1/jobs/${id}/items`, { query: { type: query.type, cursor, limit: PER_PAGE }, signal }),
     show: ({ data }) => (data.length === 0 ? nothing(query.type) : itemTable(data)),
   });
-  root.append(el("div", { class: "toolbar" }, type, el("span", { class: "grow" }), el("span", { class: "soft small" }, "Export everything as"), ...buttons), list.element);
+  root.append(el("div", { class: "toolbar" }, type, el("span", { class: "grow" }), el("span", { class: "soft small" }, query.type ? `Export every ${query.type} as` : "Export everything as"), ...buttons), list.element);
   list.load();
 }
 
@@ -50,8 +52,8 @@ function itemTable(data) {
   const columns = [
     { name: "", cell: (item) => opening(item) },
     ...shown.map((name) => ({ name, cell: (item) => value(item.data?.[name]) })),
-    { name: "Type", cell: (item) => el("span", { class: "mono soft" }, item.type) },
-    { name: "Page", cell: (item) => outward(item.url) },
+    { name: "Type", cell: (item) => el("span", { class: "mono soft short" }, item.type) },
+    { name: "Page", cell: (item) => address(item.url) },
   ];
   const made = table("Items", columns, data);
   made.classList.add("items");
@@ -75,6 +77,13 @@ function opening(item) {
 
 function value(found) {
   if (found === null || found === undefined) return el("span", { class: "soft" }, "–");
-  const text = typeof found === "object" ? JSON.stringify(found) : String(found);
+  if (/^https?:\/\/\S+$/i.test(found)) return address(found);
+  const isList = Array.isArray(found) && found.every((each) => typeof each !== "object");
+  const text = isList ? found.join(", ") : typeof found === "object" ? JSON.stringify(found) : String(found);
+  if (text.length <= SHORT) return el("span", { class: "short" }, text);
   return text.length > LONGEST ? `${text.slice(0, LONGEST)} …` : text;
+}
+
+function address(url) {
+  return clamped(outward(url), url);
 }

@@ -39,7 +39,7 @@ export function ledger({ root, id, watching, signal }) {
 function showVerdict(place, { balanced, pending }) {
   place.dataset.balanced = balanced;
   say(place, balanced ? "Balanced: every URL is accounted for" : pending > 0
-    ? "Not counted a second time yet: URLs are still on their way" : "Not balanced: count every URL again");
+    ? "On its way: the second count is older than the first" : "Not balanced: count every URL again");
 }
 
 /** a = b + c + … with a name under every number. */
@@ -63,10 +63,13 @@ function secondSum(ledger_) {
 }
 
 function recounted(ledger_) {
+  // Of a job on its way the second count is of an earlier moment: differences say nothing yet.
+  const isOlder = !ledger_.balanced && ledger_.pending > 0;
   const rows = ["accepted", ...STATES].map((name) => {
     const [one, other] = [ledger_[name], ledger_.recount[name]];
+    const differs = isOlder ? el("span", { class: "soft" }, "not yet") : el("span", { class: "bad" }, `${other > one ? "+" : ""}${count(other - one)}`);
     return el("tr", {}, el("th", { scope: "row" }, OUTCOME_NAMES[name] ?? "Accepted"), el("td", { class: "number" }, count(one)),
-      el("td", { class: "number" }, count(other)), el("td", {}, one === other ? "agrees" : el("span", { class: "bad" }, `${other > one ? "+" : ""}${count(other - one)}`)));
+      el("td", { class: "number" }, count(other)), el("td", {}, one === other ? "agrees" : differs));
   });
   return el("section", { class: "panel" },
     el("h2", {}, "Counted twice"),

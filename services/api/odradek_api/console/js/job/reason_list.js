@@ -1,6 +1,7 @@
 /** Reasons at one side, the URLs of the chosen one at the other. */
 
 import { el, outward, say } from "../elements.js";
+import { clamped } from "../parts.js";
 import { get } from "../gateway.js";
 import { PagedList, table } from "../tables.js";
 import { link, path } from "../routing.js";
@@ -71,11 +72,13 @@ export function urlsOf({ id, state, reason, signal }) {
 }
 
 function urlTable(id, urls) {
-  return table("URLs", [
-    { name: "URL", cell: (each) => el("a", { class: "url", href: link(["url"], { job: id, url: each.url }) }, each.url) },
+  const made = table("URLs", [
+    { name: "URL", cell: (each) => clamped(el("a", { class: "url", href: link(["url"], { job: id, url: each.url }) }, each.url), each.url) },
     { name: "Status", kind: "number", cell: (each) => each.status ?? "–" },
     { name: "Tries", kind: "number", cell: (each) => count((each.try ?? 0) + 1) },
     { name: "Depth", kind: "number", cell: (each) => count(each.depth) },
-    { name: "Found on", cell: (each) => (each.via ? outward(each.via) : el("span", { class: "soft" }, "a seed")) },
+    { name: "Found on", cell: (each) => (each.via ? clamped(outward(each.via), each.via) : el("span", { class: "soft" }, "a seed")) },
   ], urls);
+  made.classList.add("urls");
+  return made;
 }

@@ -5,6 +5,7 @@ import { listen, pause } from "../streams.js";
 import { path } from "../routing.js";
 
 const LEDGER_EVERY_MS = 2000;
+const REFUSED_FOR_MS = 8000;
 
 export class Watching {
   #listeners = new Set();
@@ -18,6 +19,7 @@ export class Watching {
     this.ledger = null;
     this.away = false;
     this.gone = false;
+    this.refusal = null;
   }
 
   /** `told(watching)` now, if there is something to tell, and at every change while `signal` lives. */
@@ -46,12 +48,20 @@ export class Watching {
       heard: (name, data) => this.#heard(name, data),
       standing: (now) => {
         this.away = now === "away";
+        if (now === "live") this.refusal = null;
         this.#tell();
       },
-    }).catch(() => {
-      this.gone = true;
-      this.#tell();
-    });
+    }).catch((error) => this.#refused(error, signal));
+  }
+
+  /** The job is gone only when the API says so; whatever else it says is shown, and it is asked again later. */
+  async #refused(error, signal) {
+    this.gone = error.status === 404 || error.status === 410;
+    this.refusal = this.gone ? null : error.message;
+    this.#tell();
+    if (this.gone) return;
+    await pause(REFUSED_FOR_MS, signal);
+    if (!signal.aborted) this.follow();
   }
 
   /** Takes an answer of the API that shows the job newer than the stream does. */

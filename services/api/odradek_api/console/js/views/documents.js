@@ -9,6 +9,8 @@ import { curl } from "../curl.js";
 import { storedKey } from "../keyring.js";
 import { kindOf, limitsOf, modelsOf, routesByTag } from "../documents/schemas.js";
 
+const ORDER = ["jobs", "results", "frontier", "activity", "logs", "dead letters", "health"];
+
 export function documentsView({ root, signal }) {
   const place = el("div");
   root.append(heading("API documents", {
@@ -18,15 +20,21 @@ export function documentsView({ root, signal }) {
   shownIn(place, "the API's document", async () => {
     const found = await get("/openapi.json", { signal });
     const models = found.components?.schemas ?? {};
-    return el("div", { class: "stack" }, paragraphs(found.info.description), routesByTag(found.paths).map((each) => group(each, models)));
+    return el("div", { class: "stack" }, paragraphs(found.info.description), inOrder(routesByTag(found.paths)).map((each) => group(each, models)));
   }, signal);
+}
+
+/** First what a newcomer needs. */
+function inOrder(groups) {
+  const place = ({ tag }) => (ORDER.includes(tag) ? ORDER.indexOf(tag) : ORDER.length);
+  return groups.sort((one, other) => place(one) - place(other));
 }
 
 function group({ tag, routes }, models) {
   return el("section", { class: "stack tight" }, el("h2", {}, `${tag.slice(0, 1).toUpperCase()}${tag.slice(1)}`),
     el("ul", { class: "letters" }, routes.map(({ method, path, operation }) => el("li", {}, opening(
-      el("summary", {}, el("span", { class: "flag mono" }, method),
-        el("span", { class: "what" }, el("span", { class: "url" }, path), el("span", { class: "soft small said" }, operation.summary ?? ""))),
+      el("summary", {}, el("span", { class: "flag mono method", data: { method } }, method),
+        el("span", { class: "what" }, el("span", { class: "url" }, path), el("span", { class: "soft small said" }, worded(firstSentence(operation))))),
       () => route(method, path, operation, models))))));
 }
 
@@ -36,7 +44,7 @@ function route(method, path, operation, models) {
   const address = `${location.origin}${path}`;
   const text = curl({ method, address, kind, body: content === undefined ? undefined : (content.example ?? {}), withKey: storedKey() !== null });
   return el("div", { class: "whole stack" },
-    paragraphs(operation.description),
+    paragraphs(restOf(operation)),
     parameters.length > 0 && table(`Parameters of ${method} ${path}`, PARAMETERS, parameters),
     content !== undefined && el("section", { class: "stack tight" }, el("h3", {}, "Body"),
       el("p", { class: "soft small" }, Object.keys(operation.requestBody.content).join(", ")), schemaShown(content.schema, models)),
@@ -77,5 +85,18 @@ function kindWithLimits(schema) {
 }
 
 function paragraphs(text) {
-  return (text ?? "").split(/\n\s*\n/).filter((each) => each.trim() !== "").map((each) => el("p", { class: "soft" }, each.trim()));
+  return (text ?? "").split(/\n\s*\n/).filter((each) => each.trim() !== "").map((each) => el("p", { class: "soft" }, worded(each.trim())));
+}
+
+/** What stands in `backticks` as code. */
+function worded(text) {
+  return text.split("`").map((part, at) => (at % 2 === 1 ? el("code", {}, part) : part));
+}
+
+function firstSentence({ description = "", summary = "" }) {
+  return description.split(/\n\s*\n/)[0].trim() || summary;
+}
+
+function restOf({ description = "" }) {
+  return description.split(/\n\s*\n/).slice(1).join("\n\n");
 }

@@ -4,6 +4,7 @@ import { el } from "../elements.js";
 import { empty, heading } from "../parts.js";
 import { get } from "../gateway.js";
 import { PagedList } from "../tables.js";
+import { HostPaces } from "../host_paces.js";
 import { hostTable } from "../host_table.js";
 import { link } from "../routing.js";
 import { every } from "../streams.js";
@@ -13,6 +14,7 @@ const AGAIN_EVERY_MS = 5000;
 
 export function hostsView({ root, query, signal }) {
   let wanted = query.q ?? "";
+  const paces = new HostPaces();
   const search = el("input", {
     type: "search", placeholder: "Part of a host's name", "aria-label": "Find a host by part of its name", value: wanted,
     oninput: () => {
@@ -25,7 +27,7 @@ export function hostsView({ root, query, signal }) {
     what: "hosts",
     signal,
     read: (cursor) => get("/v1/hosts", { query: { q: wanted, cursor, limit: PER_PAGE }, signal }),
-    show: ({ data }) => (data.length === 0 ? nothing(wanted) : hostTable(data, { changed: () => list.load({ quietly: true }) })),
+    show: ({ data }) => (data.length === 0 ? nothing(wanted) : hostTable(data, { paces, changed: () => list.load({ quietly: true }) })),
   });
   root.append(
     heading("Hosts", { about: "One pace for each, over all jobs and fetchers" }),

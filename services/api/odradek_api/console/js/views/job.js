@@ -5,7 +5,7 @@ import { broken, heading, loading, OutcomeBar, setState, stateBadge } from "../p
 import { confirmed, doing, notice } from "../dialogs.js";
 import { post } from "../gateway.js";
 import { link, path } from "../routing.js";
-import { count, counted, duration, percent, rate } from "../words.js";
+import { count, counted, duration, percent, rate, stamp } from "../words.js";
 import { CLOSED, FINAL } from "../reasons.js";
 import { Watching } from "../job/watching.js";
 import { overview } from "../job/overview.js";
@@ -92,10 +92,10 @@ class JobView {
     make({ root: this.place, id: this.id, watching: this.watching, query, signal: this.#leaving.signal });
   }
 
-  #show({ job, ledger: counted_, away, gone }) {
+  #show({ job, ledger: counted_, away, gone, refusal }) {
     setState(this.badge, job.state);
-    this.banner.hidden = !away && !gone;
-    say(this.banner, gone ? "This job was deleted." : "The API does not answer; what is shown is as it was. It goes on by itself.");
+    this.banner.hidden = !away && !gone && refusal === null;
+    say(this.banner, gone ? "This job was deleted." : refusal !== null ? `${refusal} It is asked again in a few seconds.` : "The API does not answer; what is shown is as it was. It goes on by itself.");
     if (counted_ !== null) this.bar.show(counted_);
     showFacts(this.facts, job);
     this.#offer(job);
@@ -138,21 +138,30 @@ class JobView {
 
 function showFacts(place, job) {
   const running = job.state === "running";
+  const tookS = FINAL.has(job.state) && job.reached_at_ms !== null ? (job.reached_at_ms - job.created_at_ms) / 1000 : null;
   const share = job.max_pages === null ? null : job.pages / Math.max(1, job.max_pages);
   const facts = [
     ["Pages", count(job.pages), share === null ? null : `${percent(share)} of ${count(job.max_pages)}`],
     ["Items", count(job.items), null],
-    ["Pace", running ? `${rate(job.pages_per_s)} /s` : "–", running ? counted(job.in_flight, "fetch", "fetches") + " in flight" : null],
+    pace(job, running, tookS),
     ["Pending", count(job.pending), running && job.eta_s !== null && job.pending > 0 ? `about ${duration(job.eta_s)} left` : null],
-    ["Held back by", job.limiting_reason ?? (running ? "Nothing" : "–"), null],
+    tookS === null
+      ? ["Held back by", job.limiting_reason ?? (running ? "Nothing" : "–"), null]
+      : ["Ended", `${stamp(job.reached_at_ms)}, after ${duration(tookS)}`, null],
   ];
   if (place.children.length === 0) {
     place.append(...facts.map(([name]) => el("div", {}, el("dt", {}, name), el("dd"), el("dd", { class: "soft small" }))));
     place.lastElementChild.classList.add("words");
   }
-  facts.forEach(([, value, more], at) => {
-    const [, shown, below] = place.children[at].children;
+  facts.forEach(([name, value, more], at) => {
+    const [named, shown, below] = place.children[at].children;
+    say(named, name);
     say(shown, value);
     say(below, more ?? "");
   });
+}
+
+function pace(job, running, tookS) {
+  if (running) return ["Pace", `${rate(job.pages_per_s)} /s`, `${counted(job.in_flight, "fetch", "fetches")} in flight`];
+  return ["Pace", tookS === null ? "–" : `${rate(job.pages / Math.max(1, tookS))} /s`, tookS === null ? null : "pages, on average"];
 }

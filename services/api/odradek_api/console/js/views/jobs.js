@@ -1,7 +1,7 @@
 /** All jobs, newest first, as they move. */
 
 import { el, icon, KeyedRows, say } from "../elements.js";
-import { broken, empty, heading, loading, setState, stateBadge } from "../parts.js";
+import { broken, empty, heading, loading, setState, stateBadge, when } from "../parts.js";
 import { framed } from "../tables.js";
 import { sparkline } from "../charts.js";
 import { listen } from "../streams.js";
@@ -10,7 +10,7 @@ import { ago, count, counted, duration, percent, rate } from "../words.js";
 import { FINAL, STATE_NAMES } from "../reasons.js";
 
 const PER_PAGE = 50;
-const COLUMNS = ["Job", "State", "Pace", "Progress", "Failed", "Items", "Left"];
+const COLUMNS = ["Job", "State", "Pace", "Progress", "Failed", "Items", "Time"];
 
 export function jobsView({ root, query, signal }) {
   const view = new Jobs(root, query, signal);
@@ -132,7 +132,9 @@ class Jobs {
 
 function jobRow(first) {
   const name = el("a", { class: "job-name", href: link(["jobs", first.job_id]) }, first.name ?? first.job_id);
-  const about = el("div", { class: "soft small" });
+  const id = first.name ? el("span", {}, first.job_id) : null;
+  const age = el("span", { class: "short" });
+  const about = el("div", { class: "soft small apart" }, id, when(first.created_at_ms, age));
   const badge = stateBadge(first.state);
   const pace = el("div", { class: "pace" });
   const progress = el("div", { class: "progress" });
@@ -145,7 +147,7 @@ function jobRow(first) {
   return {
     element: el("tr", {}, cells),
     update(job) {
-      say(about, job.name ? `${job.job_id} · ${ago(job.created_at_ms, Date.now())}` : ago(job.created_at_ms, Date.now()));
+      say(age, ago(job.created_at_ms, Date.now()));
       setState(badge, job.state);
       showPace(pace, job);
       showProgress(progress, job);
@@ -159,29 +161,41 @@ function jobRow(first) {
 
 function showPace(place, job) {
   const said = `${rate(job.pages_per_s)} pages/s`;
-  const line = job.rates.length > 1 ? sparkline(job.rates, `Pages a second lately; now ${said}`) : null;
+  const moved = job.state === "running" || job.rates.some((each) => each > 0);
+  const line = moved && job.rates.length > 1 ? sparkline(job.rates, `Pages a second lately; now ${said}`) : null;
   const words = job.state === "running" ? el("span", { class: "small number" }, said) : null;
   place.replaceChildren(...[line, words].filter((each) => each !== null));
 }
 
+/** Pages, and what else became of URLs that the other columns do not say. */
 function showProgress(place, job) {
+  const skipped = Object.values(job.skipped).reduce((sum, each) => sum + each, 0);
+  place.replaceChildren(...pagesOf(job), skipped > 0 ? el("div", { class: "small soft" }, `${count(skipped)} skipped`) : "");
+}
+
+function pagesOf(job) {
   const pages = counted(job.pages, "page");
   if (job.max_pages !== null) {
     const share = Math.min(1, job.pages / Math.max(1, job.max_pages));
     const bar = el("span", { class: "bar" });
     bar.style.inlineSize = `${share * 100}%`;
-    place.replaceChildren(
-      el("div", { class: "small" }, `${pages} of ${count(job.max_pages)} (${percent(share)})`),
+    return [
+      el("div", { class: "small apart" }, el("span", { class: "short" }, `${pages} of ${count(job.max_pages)}`), el("span", { class: "short soft" }, percent(share))),
       el("div", { class: "track", "aria-hidden": "true" }, bar),
-    );
-    return;
+    ];
   }
   const known = job.pages + job.pending;
-  place.replaceChildren(el("div", { class: "small" }, FINAL.has(job.state) || known === 0 ? pages : `${pages}, ${count(job.pending)} pending`));
+  return [el("div", { class: "small" }, pages), FINAL.has(job.state) || known === 0 ? "" : el("div", { class: "small soft" }, `${count(job.pending)} pending`)];
 }
 
+/** How long it will take and what holds it back; of one that is over, how long it took. */
 function showLeft(place, job) {
-  const eta = job.eta_s !== null && job.pending > 0 ? `about ${duration(job.eta_s)}` : null;
+  if (FINAL.has(job.state)) {
+    const took = job.reached_at_ms === null ? null : (job.reached_at_ms - job.created_at_ms) / 1000;
+    place.replaceChildren(took === null ? "" : el("div", { class: "small soft" }, "took ", when(job.reached_at_ms, duration(took))));
+    return;
+  }
+  const eta = job.eta_s !== null && job.pending > 0 ? `about ${duration(job.eta_s)} left` : null;
   const why = job.limiting_reason;
   place.replaceChildren(...[eta && el("div", { class: "small" }, eta), why && el("div", { class: "small soft" }, why)].filter(Boolean));
 }

@@ -1,12 +1,12 @@
 /** Dead letters: messages that could not be processed and malformed records; look inside, send again. */
 
 import { el, icon, opening, outward } from "../elements.js";
-import { empty, heading } from "../parts.js";
+import { empty, heading, when } from "../parts.js";
 import { PagedList } from "../tables.js";
 import { confirmed, doing, notice } from "../dialogs.js";
 import { get, post } from "../gateway.js";
 import { link } from "../routing.js";
-import { ago, bytes, counted } from "../words.js";
+import { ago, bytes, count, counted } from "../words.js";
 import { meaning } from "../reasons.js";
 
 const PER_PAGE = 50;
@@ -19,9 +19,8 @@ export function lettersView({ root, query, signal }) {
 class Letters {
   constructor(root, query, signal) {
     this.signal = signal;
-    this.reason = el("input", { placeholder: "Reason, such as poison", "aria-label": "Only dead letters with this reason", value: query.reason ?? "" });
-    this.job = el("input", { placeholder: "Job", "aria-label": "Only dead letters of this job", value: query.job ?? "" });
-    this.reasons = el("div", { class: "chips", role: "group", "aria-label": "Reasons on this page" });
+    this.job = el("input", { type: "search", placeholder: "Id of a job", "aria-label": "Only dead letters of this job", value: query.job ?? "" });
+    this.reasons = el("div", { class: "chips", role: "group", "aria-label": "Only dead letters with this reason" });
     this.replayAll = el("button", { onclick: () => doing(this.replayAll, () => this.#replayMany()) }, icon("retry"), "Replay all of these");
     this.list = new PagedList({
       what: "dead letters", signal,
@@ -32,26 +31,36 @@ class Letters {
       class: "toolbar",
       onsubmit: (event) => {
         event.preventDefault();
-        location.hash = link(["dead-letters"], { reason: this.reason.value.trim(), job: this.job.value.trim() });
+        location.hash = link(["dead-letters"], { ...this.query, job: this.job.value.trim() });
       },
-    }, this.reason, this.job, el("button", {}, "Show"));
-    root.append(heading("Dead letters", { about: "What could not be processed is kept untouched, and can be sent again", actions: [this.replayAll] }), form, this.reasons, this.list.element);
+    }, this.job, el("button", {}, "Show"), this.reasons);
+    root.append(heading("Dead letters", { about: "What could not be processed is kept untouched, and can be sent again", actions: [this.replayAll] }), form, this.list.element);
     this.ask(query);
   }
 
   ask({ reason, job }) {
     this.query = { reason, job };
-    this.reason.value = reason ?? "";
     this.job.value = job ?? "";
     this.replayAll.hidden = !reason && !job;
     this.list.load({ anew: true });
+    this.#count();
+  }
+
+  /** A chip for each reason, with how many there are. */
+  async #count() {
+    const asked = this.query;
+    try {
+      const { data } = await get("/v1/dead-letters/reasons", { query: { job: asked.job }, signal: this.signal });
+      if (asked !== this.query) return;
+      const all = data.reduce((sum, each) => sum + each.count, 0);
+      this.reasons.replaceChildren(...(all === 0 ? [] : [chip(asked, null, `All ${count(all)}`), ...data.map((each) => chip(asked, each.reason, `${each.reason} ${count(each.count)}`))]));
+    } catch {
+      // The list says what is wrong.
+      this.reasons.replaceChildren();
+    }
   }
 
   #page({ data }) {
-    const reasons = new Map();
-    for (const each of data) reasons.set(each.reason, (reasons.get(each.reason) ?? 0) + 1);
-    this.reasons.replaceChildren(...[...reasons].map(([reason, number]) =>
-      el("a", { class: "chip", href: link(["dead-letters"], { ...this.query, reason }), "aria-current": reason === this.query.reason ? "true" : null }, `${reason} ${number}${number === PER_PAGE ? "+" : ""}`)));
     if (data.length > 0) return el("ul", { class: "letters" }, data.map((letter) => el("li", {}, this.#letter(letter))));
     return this.query.reason || this.query.job
       ? empty("No such dead letter", "None has this reason and job.", el("a", { class: "button", href: "#/dead-letters" }, "Show all"))
@@ -66,7 +75,7 @@ class Letters {
       el("summary", {},
         el("span", { class: "flag bad mono" }, letter.reason), el("span", { class: "what" },
           el("span", { class: "url" }, letter.url ?? letter.id), el("span", { class: "soft small said" }, letter.error)),
-        replayed, el("span", { class: "soft small" }, letter.at ? ago(Date.parse(letter.at), Date.now()) : "")),
+        replayed, el("span", { class: "soft small short" }, letter.at ? when(Date.parse(letter.at), ago(Date.parse(letter.at), Date.now())) : "")),
       () => el("div", { class: "whole stack" },
         el("p", { class: "soft" }, meaning(letter.reason)),
         el("dl", { class: "fields" }, [
@@ -93,5 +102,11 @@ class Letters {
     const { replayed, refused_total: refused } = await post("/v1/dead-letters/replay", { body, signal: this.signal });
     notice(`${counted(replayed, "dead letter")} sent again${refused > 0 ? `, ${counted(refused, "was", "were")} refused` : ""}.`, { bad: refused > 0 });
     this.list.load({ quietly: true });
+    this.#count();
   }
+}
+
+function chip(query, reason, words) {
+  const isOn = (query.reason ?? null) === reason;
+  return el("a", { class: "chip", href: link(["dead-letters"], { ...query, reason }), "aria-current": isOn ? "true" : null }, words);
 }

@@ -87,7 +87,7 @@ class Logs {
       if (asked !== this.query) return;
       const go = (changes) => this.#go(changes);
       this.facets.replaceChildren(...facetLists(found, asked, go));
-      this.bars.replaceChildren(histogram(found.time, go));
+      this.bars.replaceChildren(histogram(found, go));
     } catch (error) {
       if (this.signal.aborted || asked !== this.query) return;
       this.facets.replaceChildren(error.status === 400 ? el("p", { class: "soft small" }, "Nothing to count.") : broken(error));

@@ -28,9 +28,9 @@ class NewJob {
     this.submit = el("button", { class: "primary", type: "submit" }, "Start the job");
     this.form = el("form", { class: "stack", novalidate: true, onsubmit: (event) => this.#submit(event), oninput: () => this.#changed() },
       this.#begin(), this.#scope(), this.#extract(), this.#politeness(), this.#more(), this.problem,
-      el("div", { class: "row" }, this.submit, el("a", { class: "button", href: "#/" }, "Leave it")));
+      el("div", { class: "row" }, this.submit, el("a", { class: "button", href: "#/" }, "Go back")));
     root.append(heading("New job", { about: "Everything that is not said stays at its default" }),
-      el("div", { class: "beside" }, this.form, el("aside", { class: "stack", "aria-label": "The same in other words" }, this.#equivalent(), this.preview.element)));
+      el("div", { class: "beside" }, this.form, el("aside", { class: "stack", "aria-label": "The same as a file or command, and a preview" }, this.#equivalent(), this.preview.element)));
     this.#changed();
     this.controls.seeds.focus({ preventScroll: true });
   }
@@ -46,16 +46,16 @@ class NewJob {
     const c = this.controls;
     return group("What belongs to it",
       field("Domains", c.domains, { hint: "One a line, with its subdomains. Empty: the seeds' own.", name: "scope.allowed_domains", wide: true }),
-      field("Most pages", c.maxPages, { hint: "Exact; empty: no limit", name: "scope.max_pages" }),
-      field("Most pages of one host", c.maxPagesPerHost, { name: "scope.max_pages_per_host" }),
-      field("Deepest", c.maxDepth, { hint: "Links away from a seed", name: "scope.max_depth" }),
+      field("Page limit", c.maxPages, { hint: "Exact; empty: no limit", name: "scope.max_pages" }),
+      field("Page limit of a host", c.maxPagesPerHost, { name: "scope.max_pages_per_host" }),
+      field("Depth limit", c.maxDepth, { hint: "Links away from a seed", name: "scope.max_depth" }),
       field("Only URLs that match", c.include, { hint: "Regular expressions, one a line", name: "scope.include" }),
       field("Never URLs that match", c.exclude, { hint: "Wins over the other", name: "scope.exclude" }),
       el("div", { class: "wide row checks" }, check("Follow links", c.followLinks), check("Read sitemaps", c.sitemaps)));
   }
 
   #extract() {
-    return el("fieldset", {}, el("legend", {}, "What to take"), this.rules.element);
+    return el("fieldset", {}, el("legend", {}, "What to extract"), this.rules.element);
   }
 
   #politeness() {
@@ -83,7 +83,7 @@ class NewJob {
     };
     const choices = [choice("yaml", "Job file"), choice("curl", "curl")];
     return el("section", { class: "panel stack tight" },
-      el("div", { class: "row" }, el("h2", { class: "grow" }, "The same in other words"), choices, copying("Copy", () => this.code.textContent)), this.code);
+      el("div", { class: "row" }, el("h2", { class: "grow" }, "As a file or command"), choices, copying("Copy", () => this.code.textContent)), this.code);
   }
 
   #draft() {
