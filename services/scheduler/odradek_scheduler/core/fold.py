@@ -195,6 +195,7 @@ class Fold:
         known, counts = self._touched.robots(fact.key, fact.origin)
         if counts:
             robots.answer_judged(known, fact)
+            self._touched.robots_told(fact.text)
         self.effects.robots.append((fact.key, fact.origin))
 
     def _host_changed(self, fact: HostChanged, index: int) -> None:  # noqa: ARG002

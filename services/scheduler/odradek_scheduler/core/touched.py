@@ -148,6 +148,10 @@ class Touched:
         found = self._robots.get((key, origin))
         return found or self._touch(self._robots, (key, origin), self._cache.robots(key, origin))
 
+    def robots_told(self, text: str | None) -> None:
+        """A robots.txt has this text now."""
+        self._cache.robots_told(text)
+
     def job(self, job: str) -> tuple[Job, bool]:
         """What is known of a job."""
         return self.jobs.get(job) or self._touch(self.jobs, job, self._cache.job(job))
