@@ -10,6 +10,7 @@ import json
 import shlex
 import sys
 import tempfile
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -32,10 +33,14 @@ def drill(folder: Path, *, faults: int, seed: int, in_round: int = 5, delay_ms: 
     planned = plan(seed, faults, without=tuple(cannot), only=only)
     report = Report(command=command, seed=seed, engines=ENGINES, load="", not_possible=cannot)
     try:
-        return asyncio.run(run(folder, rounds(planned, in_round), report, delay_ms=delay_ms, disk=disk, say=_say))
+        asyncio.run(run(folder, rounds(planned, in_round), report, delay_ms=delay_ms, disk=disk, say=_say))
+    except Exception:  # noqa: BLE001  (what came before is worth its report)
+        report.broken_off = traceback.format_exc()
+        _say(report.broken_off)
     finally:
         if disk is not None:
             disk.close()
+    return report
 
 
 def _say(text: str) -> None:

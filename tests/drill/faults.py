@@ -27,8 +27,8 @@ async def bad_page(world: World, target: str, rng: random.Random) -> None:
     world.foreseen.bad_jobs[job] = target
 
     async def ended() -> str | None:
-        answer = await world.client.get(f"/v1/jobs/{job}")
-        return str(answer.json()["state"]) if answer.json()["state"] in ("complete", "failed") else None
+        state = (await world.client.get(f"/v1/jobs/{job}")).json().get("state")
+        return str(state) if state in ("complete", "failed") else None
 
     state = await until(ended, RECOVERY_S, f"the page that does {target} is not given up")
     world.remarks.append(f"its job is {state}")
@@ -57,8 +57,14 @@ FAULTS: dict[str, Inject] = {
     "bad_page": bad_page,
     "clock": clock_jumps,
 }
-MAY_END: dict[str, str] = {"bad_page": "parser"}
-"""Kinds of services that a fault ends by itself, as it should."""
+MAY_END: dict[str, tuple[str, ...]] = {
+    "bad_page": ("parser",),
+    "again": ("parser",),
+    "disk_full": ("scheduler", "parser"),
+}
+"""Services that end in a fault although nobody ends them, as they should: of a page that nobody survives, also when it
+is delivered again, and of a disk on which nothing can be written.
+"""
 
 
 async def inject(world: World, fault: Planned) -> None:

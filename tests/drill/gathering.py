@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.drill.reckoning import Found
+from tests.drill.reckoning import OUTCOMES, Found
 from tests.drill.world import World, until
 
 from odradek.stores import (
@@ -14,11 +14,11 @@ from odradek.stores import (
     ITEMS,
     connect_documents,
     connect_search,
-    items_match,
     job_range,
     refresh_path,
     search_path,
 )
+from odradek.topics import FRONTIER
 
 END_S = 240.0
 ENDED = ("complete", "failed")
@@ -41,6 +41,17 @@ async def ended(world: World, job: str, within_s: float = END_S) -> str:
         return f"{told.get('state')}, {told.get('limiting_reason')}, {told.get('in_flight')} in flight"
 
 
+async def worked_off(world: World) -> None:
+    """Wait until nothing lies unread in a topic but the frontier, which never rests."""
+
+    async def done() -> bool | None:
+        left = await asyncio.to_thread(world.unfinished)
+        return True if all(topic == FRONTIER for topic, _ in left) else None
+
+    with contextlib.suppress(TimeoutError):  # then a number below will tell
+        await until(done, END_S, "")
+
+
 async def audit(world: World, job: str) -> dict[str, Any]:
     """Its ledger, once both counts agree or have had time to."""
     newest: dict[str, Any] = {}
@@ -52,12 +63,13 @@ async def audit(world: World, job: str) -> dict[str, Any]:
 
     with contextlib.suppress(TimeoutError):
         await until(balanced, 30, "")
-    return newest
+    return dict.fromkeys(OUTCOMES, 0) | {"late": 0, "balanced": False, "reasons": {}} | newest
 
 
 async def gather(world: World, hostile: str, letters_before: Counter[str]) -> Found:
     """Everything of a round whose jobs are told to end."""
     states = {world.job: await ended(world, world.job), hostile: await ended(world, hostile)}
+    await worked_off(world)
     stored = await asyncio.to_thread(_stored, world)
     letters = await asyncio.to_thread(dead_letters, world)
     return Found(
@@ -76,12 +88,11 @@ async def gather(world: World, hostile: str, letters_before: Counter[str]) -> Fo
 def _stored(world: World) -> dict[str, int]:
     database = connect_documents(world.settings)
     wanted = {"_id": 1, "url": 1, "data.sku": 1}
-    found = [(each["url"], each["data"]["sku"]) for each in database[ITEMS].find(items_match(world.job), wanted)]
-    other = database[ITEMS].count_documents(job_range(world.job)) - len(found)
+    found = [(each["url"], each["data"]["sku"]) for each in database[ITEMS].find(job_range(world.job), wanted)]
     database.client.close()
     pages = {world.site.catalogue.url(page): f"{page:07d}" for page in range(world.site.linked)}
     strays = sum(pages.get(url) != sku.rpartition("-")[0] for url, sku in found)
-    return {"items": len(found) + other, "records": len(set(found)), "strays": strays}
+    return {"items": len(found), "records": len(set(found)), "strays": strays}
 
 
 def dead_letters(world: World) -> Counter[str]:
@@ -95,8 +106,11 @@ def dead_letters(world: World) -> Counter[str]:
 
 def _events(world: World) -> Counter[tuple[str, str, int]]:
     found = _search(world, {"term": {"odradek.job_id": world.job}})
-    pages = (each for each in found if urlsplit(each["url"].get("full") or "").path.startswith("/p/"))
-    return Counter((each["url"]["full"], each["event"]["action"], each["odradek"].get("try", 0)) for each in pages)
+    told = [
+        (each.get("url", {}).get("full") or "", each["event"]["action"], each["odradek"].get("try", 0))
+        for each in found
+    ]
+    return Counter(each for each in told if urlsplit(each[0]).path.startswith("/p/"))
 
 
 def _gaps(world: World) -> dict[str, int]:

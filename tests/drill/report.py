@@ -55,6 +55,9 @@ class Report:
     errors: dict[str, int] = field(default_factory=dict)
     """What services wrote at level error, by service and event."""
 
+    broken_off: str = ""
+    """The traceback of a defect that ended the drill itself."""
+
     def totals(self) -> dict[str, int]:
         """The numbers that count."""
         verdicts = [each.verdict for each in self.rounds]
@@ -75,7 +78,7 @@ class Report:
     def good(self) -> bool:
         """Nothing lost, nothing stored twice, nothing unexplained."""
         totals = self.totals()
-        return not (totals["lost"] or totals["double_stored"] or totals["unexplained"])
+        return not (self.broken_off or totals["lost"] or totals["double_stored"] or totals["unexplained"])
 
     def to_json(self) -> dict[str, Any]:
         """Everything."""
@@ -101,6 +104,8 @@ def markdown(report: Report) -> str:
         f"Seed {report.seed}; {report.engines}; {report.seconds / 60:.0f} minutes; {report.load}.",
         *[f"Not possible here: {kind} ({why})." for kind, why in report.not_possible.items()],
     ]
+    if report.broken_off:
+        first += ["", "**The drill broke off:** " + report.broken_off.splitlines()[-1]]
     return "\n".join([*first, "", *_by_kind(report.happenings), "", *_rounds(report), "", *_faults(report), ""])
 
 

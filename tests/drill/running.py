@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from confluent_kafka import KafkaException
 from tests.drill.faults import MAY_END, inject
 from tests.drill.gathering import dead_letters, gather
 from tests.drill.plan import Planned
@@ -25,6 +26,7 @@ from tests.e2e.crawling import CARDS_RULE
 
 from odradek.clock import now_ms
 from odradek.contracts import timestamp
+from odradek.errors import InfrastructureAway, UserError
 from odradek.kafka.ends import Ends
 from odradek.runtime.supervisor import Happened
 from odradek.testing.hostile import HostileSite
@@ -80,22 +82,23 @@ class Drill:
         stuck = ""
         try:
             await inject(world, fault)
-        except TimeoutError as error:
-            stuck = str(error)
+        except (TimeoutError, InfrastructureAway, UserError, KafkaException) as error:
+            stuck = f"the fault itself failed: {error}"
         healed = time.monotonic()
         stuck = stuck or await recovered(world, healed)
         now = time.monotonic()
         died = Counter(each.name for each in self.happened[first:] if each.event == "died")
-        alone = died - (world.killed - killed)
+        may_end = MAY_END.get(fault.kind, ())
+        alone = [name for name in (died - (world.killed - killed)).elements() if name.partition("-")[0] not in may_end]
         self.report.happenings.append(
             Happening(
                 fault=fault, round=number, lasted_s=round(healed - begun, 1),
                 recovery_s=None if stuck else round(now - healed, 1), stuck=stuck, remarks=tuple(world.remarks),
-                by_itself=tuple(name for name in alone.elements() if name.partition("-")[0] != MAY_END.get(fault.kind)),
+                by_itself=tuple(alone),
             )
         )  # fmt: skip
         self.say(f"{fault.number} {fault.name}: {healed - begun:.1f} s, {stuck or f'{now - healed:.1f} s to recover'} "
-                 f"{world.remarks} {dict(alone)}")  # fmt: skip
+                 f"{world.remarks} {alone}")  # fmt: skip
 
     async def _pages_later(self, world: World) -> None:
         wanted = world.site.served + BETWEEN_PAGES
@@ -168,7 +171,7 @@ def _hostile_job(site: HostileSite) -> dict[str, Any]:
         "seeds": [site.url(name) for name in HOSTILE],
         "scope": {"follow_links": False, "sitemaps": False},
         "politeness": {"delay": "0s", "concurrency_per_host": 4, "respect_robots": False},
-        "fetch": {"timeout": "5s", "max_bytes": "1MiB", "retries": 10},
+        "fetch": {"timeout": "5s", "max_bytes": "1MiB", "retries": 4},
     }
 
 

@@ -44,7 +44,8 @@ async def retention(world: World, topic: str, _: random.Random) -> None:
     await world.stack.take_down(*readers)
 
     async def unread() -> int | None:
-        lies = sum(end - offset for (name, _), (offset, end) in world.unfinished().items() if name == topic)
+        left = await asyncio.to_thread(world.unfinished)
+        lies = sum(end - offset for (name, _), (offset, end) in left.items() if name == topic)
         return lies if lies >= CUT_AT_LEAST else None
 
     cut = await until(unread, RECOVERY_S, f"nothing comes to lie in {topic}")
