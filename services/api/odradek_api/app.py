@@ -64,7 +64,7 @@ def create_app(given: Parts) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:  # noqa: ARG001  (FastAPI's signature)
-        pacing = asyncio.create_task(given.paces.keep(given.gateway))
+        pacing = asyncio.create_task(given.paces.keep(given.gateway, given.ready))
         yield
         pacing.cancel()
         with suppress(asyncio.CancelledError):

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any, Final
 
 from prometheus_client import Gauge
@@ -68,10 +69,10 @@ class Paces:
         """The longest time for which a running job has finished no URL; 0: none runs."""
         return max((now_s - pace.moved_at_s for pace in self._paces.values()), default=0.0)
 
-    async def keep(self, gateway: Gateway) -> None:
-        """Note readings until cancelled."""
+    async def keep(self, gateway: Gateway, ready: Callable[[], str | None]) -> None:
+        """Note readings until cancelled, once the views are read: while they are, jobs long over seem to run."""
         while True:
-            for record in gateway.records.all():
+            for record in gateway.records.all() if ready() is None else ():
                 if record.job in self._paces or gateway.state(record) == "running":
                     self.note(record.job, gateway.standing(record.job), time.monotonic(), now_ms())
             RUNNING.set(len(self._paces))
