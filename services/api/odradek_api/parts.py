@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi import Request
 
+from odradek.contracts import JobState
 from odradek.settings import Settings
 from odradek_api.core.census import Census
 from odradek_api.fresh import Fresh
@@ -21,6 +22,7 @@ from odradek_api.reparsing import Reparsing
 from odradek_api.replaying import Replay
 from odradek_api.tickets import Tickets
 
+WATCHED_S = 0.4
 JOB_LIST_S = 0.9
 """A little less than the time between two looks at it, so that everyone sees the next second's."""
 
@@ -48,6 +50,8 @@ class Parts:
     """Pages of the list of jobs, shared by those who watch the same one."""
     census: Fresh[str, Census] = field(default_factory=lambda: Fresh(JOB_LIST_S))
     """All jobs, shared by those who make such pages."""
+    watched: Fresh[str, tuple[JobState, str]] = field(default_factory=lambda: Fresh(WATCHED_S))
+    """State and event of a job, shared by those who watch it."""
 
 
 def parts(request: Request) -> Parts:

@@ -166,20 +166,24 @@ async def events(request: Request, job: JobId) -> StreamingResponse:
 
 
 async def _events(request: Request, given: Parts, job: str) -> AsyncIterator[str]:
+    def look() -> tuple[JobState, str]:
+        now = shown(given, given.gateway.records.get(job))
+        return now["state"], f"event: progress\ndata: {json.dumps(now)}\n\n"
+
     last, said_s = None, time.monotonic()
     while not await request.is_disconnected():
         try:
-            now = shown(given, given.gateway.records.get(job))
+            state, event = given.watched.get(job, look, time.monotonic())
         except Problem:
             yield 'event: end\ndata: {"state": "purged"}\n\n'
             return
-        if now != last:
-            last, said_s = now, time.monotonic()
-            yield f"event: progress\ndata: {json.dumps(now)}\n\n"
+        if event != last:
+            last, said_s = event, time.monotonic()
+            yield event
         elif time.monotonic() - said_s > KEEP_ALIVE_S:
             said_s = time.monotonic()
             yield ": still here\n\n"
-        if now["state"] in FINAL_STATES:
-            yield f"event: end\ndata: {json.dumps({'state': now['state']})}\n\n"
+        if state in FINAL_STATES:
+            yield f"event: end\ndata: {json.dumps({'state': state})}\n\n"
             return
         await asyncio.sleep(LOOK_EVERY_S)
