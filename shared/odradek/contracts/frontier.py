@@ -46,7 +46,7 @@ class Fetched(Message, frozen=True, tag_field="fact", tag=True):
     kind: str = "page"
     status: int | None = None
     reason: str | None = None
-    """Failure class; null when an HTTP answer came; `paused`: not carried out, to be sent again with the same try."""
+    """Failure class; null when an HTTP answer came; of `GIVEN_BACK`: it is to be sent again with the same try."""
     duration_ms: float = 0.0
     retry_after_s: float | None = None
     size_bytes: int = 0
@@ -122,6 +122,8 @@ class RobotsFetched(Message, frozen=True, tag_field="fact", tag=True):
     max_age_s: int | None = None
     fp: str = ""
     attempt: int = msgspec.field(default=0, name="try")
+    lease_until_ms: int = 0
+    """Of the request it answers, so that an old answer does not free the host of a newer request; 0: not told."""
     at_ms: int = 0
 
 
@@ -216,6 +218,9 @@ class Reserve(Message, frozen=True, tag_field="fact", tag=True):
     job: str
     fps: tuple[str, ...]
     run: int = 1
+    version: int = 0
+    """Of the job that brought a limit where there was none: these are the URLs under way, and all become holders; 0:
+    an ordinary wish."""
 
 
 class PermitsReported(Message, frozen=True, tag_field="fact", tag=True):
@@ -229,6 +234,10 @@ class PermitsReported(Message, frozen=True, tag_field="fact", tag=True):
     wanted: int
     """Permits it could use in all: kept + open URLs; equal to kept when it needs none."""
     run: int = 1
+    held: int = 0
+    """URLs that hold a permit; more than there are permits when a limit came while they were under way."""
+    version: int = 0
+    """Newest version of the job whose limit this accounts for, URLs under way included; 0: none yet."""
 
 
 class Grant(Message, frozen=True, tag_field="fact", tag=True):

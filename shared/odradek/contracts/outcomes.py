@@ -23,6 +23,11 @@ FailureClass = Literal[
 ]  # fmt: skip
 """Why a fetch failed, apart from `http_NNN` (a final status that is no success)."""
 
+GIVEN_BACK: frozenset[str] = frozenset(("paused", "inherited", "abandoned", "overdue"))
+"""Why a fetcher gives a request back, to be sent again with the same try: its job is paused; it came with a partition
+of another fetcher, which may have carried it out; it was broken off because its partition may be another's by now; a
+fetch might not end within its lease."""
+
 OUTCOMES: tuple[str, ...] = get_args(Outcome)
 SKIP_REASONS: tuple[str, ...] = get_args(SkipReason)
 REFUSAL_REASONS: tuple[str, ...] = get_args(RefusalReason)

@@ -147,9 +147,9 @@ def test_permits_from_before_a_job_had_no_limit_are_void_when_it_has_one_again()
 def test_pages_kept_without_a_limit_count_when_there_is_one() -> None:
     home = Home(max_pages=100)
     for partition in range(2):
-        report_heard(home, PermitsReported(job="j", partition=partition, offset=5, kept=40, returned=0, wanted=40))
+        report_heard(home, PermitsReported(job="j", partition=partition, offset=5, kept=40, returned=0, wanted=40), 2)
     for partition in range(2):
-        report_heard(home, PermitsReported(job="j", partition=partition, offset=6, kept=40, returned=0, wanted=296))
+        report_heard(home, PermitsReported(job="j", partition=partition, offset=6, kept=40, returned=0, wanted=296), 2)
     assert [home.shares[0].granted, home.shares[1].granted] == [60, 0]
 
 
@@ -217,7 +217,7 @@ def test_a_request_that_was_given_back_is_sent_again_with_the_same_try_and_says_
     )
     assert (crawl.sends(), crawl.core.outstanding) == ([], 0)
     crawl.fold(a_job(version=3))
-    assert [again.attempt for again in crawl.dispatch()] == [0]
+    assert [again.attempt for again in crawl.after(ms=1).dispatch()] == [0]
     crawl.core.host_reports(crawl.now_ms)
     assert crawl.core._cache.host("a.example").fetches == 0
 

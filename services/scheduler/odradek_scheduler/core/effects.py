@@ -30,8 +30,10 @@ class Effects:
     """Outcomes that changed nothing: run, fingerprint, try."""
     fetched: list[tuple[str, str, int, str, int]] = field(default_factory=list)
     """Answers: run, fingerprint, try, host, when their request was sent (ms; 0: not told)."""
-    robots: list[tuple[str, str]] = field(default_factory=list)
-    """Host and origin of robots.txt answers."""
+    given_back: list[tuple[str, str, int, str, int]] = field(default_factory=list)
+    """The same of requests that a fetcher gave back."""
+    robots: list[tuple[str, str, int]] = field(default_factory=list)
+    """Host and origin of robots.txt answers, and the lease of their request (ms; 0: not told)."""
     reserved: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     """Run and fingerprints of consumed reservations."""
     listed: list[tuple[str, str]] = field(default_factory=list)

@@ -184,19 +184,19 @@ class Fold:
         if counts:
             politeness.answer_heard(host, fact)
         run = run_id(fact.job, ledger_run(fact.run, fact.kind))
-        self.effects.fetched.append((run, fact.fp, fact.attempt, fact.key, fact.sent_at_ms))
-        if fact.status is None and fact.reason == "paused":
-            self.effects.parsed.append((run, fact.fp, fact.attempt))
+        answer = (run, fact.fp, fact.attempt, fact.key, fact.sent_at_ms)
+        (self.effects.given_back if politeness.is_given_back(fact) else self.effects.fetched).append(answer)
 
     def _robots_fetched(self, fact: RobotsFetched, index: int) -> None:  # noqa: ARG002
         host, counts = self._touched.host(fact.key)
         if counts:
             politeness.answer_heard(host, fact)
-        known, counts = self._touched.robots(fact.key, fact.origin)
-        if counts:
-            robots.answer_judged(known, fact)
-            self._touched.robots_told(fact.text)
-        self.effects.robots.append((fact.key, fact.origin))
+        if not politeness.is_given_back(fact):
+            known, counts = self._touched.robots(fact.key, fact.origin)
+            if counts:
+                robots.answer_judged(known, fact)
+                self._touched.robots_told(fact.text)
+        self.effects.robots.append((fact.key, fact.origin, fact.lease_until_ms))
 
     def _host_changed(self, fact: HostChanged, index: int) -> None:  # noqa: ARG002
         host, counts = self._touched.host(fact.key)
@@ -230,7 +230,9 @@ class Fold:
 
     def _limit(self, run: str, limits: limiting.Limits) -> None:
         self._closings.limit(run, limits.version, limits.max_pages)
-        limiting.limit(self._touched, run, limits, self._offset, home=self._is_home(run))
+        limiting.limit(
+            self._touched, run, limits, self._offset, partitions=self._partitions if self._is_home(run) else 0
+        )
 
     def _run_due(self, fact: RunDue, index: int) -> None:  # noqa: ARG002
         job, counts = self._touched.job(fact.job)
@@ -269,7 +271,7 @@ class Fold:
         if self._is_home(run):
             home, counts = self._touched.home(run)
             if counts:
-                budget.report_heard(home, fact)
+                budget.report_heard(home, fact, self._partitions)
 
     def _skip_rest(self, fact: SkipRest, index: int) -> None:  # noqa: ARG002
         run = run_id(fact.job, fact.run)

@@ -18,7 +18,10 @@ def reserved(touched: "Touched", fact: Reserve, place: tuple[int, int]) -> None:
     """Each open URL asked for becomes a holder while there is a permit, a share of its host while there is one."""
     run = run_id(fact.job, fact.run)
     ledger, counts = touched.ledger(run)
-    if ledgers.closed_before(ledger, place[0]):
+    if fact.version:
+        _under_way(touched, fact, place)
+        return
+    if ledger.unarmed or ledgers.closed_before(ledger, place[0]):
         return
     limit = ledger.host_limit(place[0])
     for fp in fact.fps:
@@ -29,6 +32,19 @@ def reserved(touched: "Touched", fact: Reserve, place: tuple[int, int]) -> None:
             ledger.holders.append(fp)
         if limit is not None:
             _share(touched, run, seen.key, fp, limit)
+
+
+def _under_way(touched: "Touched", fact: Reserve, place: tuple[int, int]) -> None:
+    """URLs that a new limit found under way hold permits from now on, whether there are any or not."""
+    run = run_id(fact.job, fact.run)
+    ledger, counts = touched.ledger(run)
+    if not counts or fact.version != ledger.unarmed:
+        return
+    ledger.unarmed = 0
+    for fp in () if ledgers.closed_before(ledger, place[0]) else fact.fps:
+        seen = touched.seen(seen_key(run, fp))
+        if seen is not None and fp not in ledger.holders and standing(seen.steps, place).state == PENDING:
+            ledger.holders.append(fp)
 
 
 def _share(touched: "Touched", run: str, key: str, fp: str, limit: int) -> None:

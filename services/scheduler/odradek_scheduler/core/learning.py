@@ -23,8 +23,8 @@ class Learning:
             self._job_changed(job)
         self._pages(effects)
         self._outcomes(effects)
-        for key, origin in effects.robots:
-            self._robots_fetched(key, origin)
+        for key, origin, lease_ms in effects.robots:
+            self._robots_fetched(key, origin, lease_ms)
         for run, fps in effects.reserved:
             self._reserved(run, fps)
         for run, key in effects.listed:
@@ -58,6 +58,8 @@ class Learning:
     def _outcomes(self, effects: Effects) -> None:
         for run, fp, attempt, key, sent_at_ms in effects.fetched:
             self._fetched(run, fp, attempt, key, sent_at_ms)
+        for run, fp, attempt, _, sent_at_ms in effects.given_back:
+            self._given_back(run, fp, attempt, sent_at_ms)
         for run, fp, _ in effects.ended:
             self._ended(run, fp)
         for run, fp, attempt, due_ms in effects.retried:
@@ -90,6 +92,17 @@ class Learning:
             self._memory.unparsed += 1
             flight.stage = Stage.ANSWERED
             self._memory.lease(flight, flight.lease_ms + UNPARSED_LEASE_MS)
+
+    def _given_back(self, run: str, fp: str, attempt: int, sent_at_ms: int) -> None:
+        """Due again at once, unless what was given back has been answered all the same, or sent again since."""
+        flight = self._memory.flights.get((run, fp))
+        if flight is None or flight.stage is not Stage.SENT or not _answers(flight, attempt, sent_at_ms):
+            return
+        if flight.settled:
+            self._settle(flight)
+        else:
+            # in another millisecond, so that the two requests are told apart by when they were sent
+            self._memory.come_down(flight, flight.sent_at_ms + 1)
 
     def _stray(self, key: str) -> None:
         """An answer to no request of ours: the host rests after it all the same."""
@@ -137,12 +150,14 @@ class Learning:
         elif flight.stage is Stage.SENT and flight.attempt == attempt and not flight.settled:
             flight.settled, flight.due_ms = True, 0
 
-    def _robots_fetched(self, key: str, origin: str) -> None:
+    def _robots_fetched(self, key: str, origin: str, lease_ms: int) -> None:
         host = self._memory.hosts.get(key)
         if host is None:
             return
         host.crawl_delays_ms.pop(origin, None)
-        if host.asked.pop(origin, None) is not None:
+        asked_ms = host.asked.get(origin)
+        if asked_ms is not None and lease_ms in (0, asked_ms):
+            del host.asked[origin]
             self._memory.free(host)
         else:
             host.answers += 1

@@ -106,6 +106,19 @@ def reopen(ledger: Ledger, offset: int) -> None:
     ledger.closed_at = ledger.closed_by = None
 
 
+def arm(ledger: Ledger, version: int, before: int | None, max_pages: int | None) -> None:
+    """A limit was told. Where there was none, URLs are under way without permits; not where nothing was ever accepted.
+
+    `version`: of the job; `before`, `max_pages`: the limit until now, and from now on.
+    """
+    if max_pages is None:
+        ledger.unarmed = 0
+        return
+    ledger.limit_version = max(version, ledger.limit_version)
+    if before is None and ledger.accepted:
+        ledger.unarmed = version
+
+
 def count_accepted(ledger: Ledger, *, sated: bool) -> None:
     """A new URL; with the budget reached it is skipped at once."""
     ledger.links_found += 1

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from odradek.contracts import JobChanged
 from odradek_scheduler.core import budget
+from odradek_scheduler.core import ledger as ledgers
 from odradek_scheduler.core.state import Job, Ledger
 
 if TYPE_CHECKING:
@@ -39,26 +40,31 @@ def limits_before(job: Job, offset: int) -> Limits:
     return known or limits_in(job.spec, job.version)
 
 
-def limit(touched: "Touched", run: str, limits: Limits, offset: int, *, home: bool) -> None:
-    """A run has these limits from here on; `home`: its permits are shared out here."""
+def limit(touched: "Touched", run: str, limits: Limits, offset: int, *, partitions: int) -> None:
+    """A run has these limits from here on; `partitions`: among which its permits are shared out here, 0: not here."""
     ledger, counts = touched.ledger(run)
     per_host = limits.max_pages_per_host
     if counts and per_host != (ledger.host_limits[-1][1] if ledger.host_limits else None):
         ledger.host_limits.append((offset, per_host))
     if counts:
         _limit_pages(ledger, limits, offset)
-    if not home or (limits.max_pages is None and not touched.has_home(run)):
+    if not partitions or (limits.max_pages is None and not touched.has_home(run)):
         return
     shared, counts = touched.home(run)
     if counts and limits.version >= shared.version:
+        if limits.version > 1 and limits.max_pages is not None and shared.max_pages is None:
+            shared.since = limits.version
         shared.version, shared.max_pages = limits.version, limits.max_pages
-        budget.share_out(shared)
+        budget.share_out(shared, partitions)
 
 
 def _limit_pages(ledger: Ledger, limits: Limits, offset: int) -> None:
     """With a lower limit, or one after none, permits that no URL holds go back: the home shares out again."""
     _, known, before = ledger.page_limits[-1] if ledger.page_limits else (0, -1, None)
-    if limits.version < known or limits.max_pages == before:
+    if limits.version < known:
+        return
+    ledgers.arm(ledger, limits.version, before, limits.max_pages)
+    if limits.max_pages == before:
         return
     ledger.page_limits.append((offset, limits.version, limits.max_pages))
     if limits.max_pages is not None and (before is None or limits.max_pages < before):

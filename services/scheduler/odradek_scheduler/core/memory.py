@@ -109,7 +109,13 @@ class Memory:
             for _, value in self._tables.scan("ledger", share_key(run, "")):
                 yield from unpack(HostShare, value).holders
 
-    def adopt(self, run: str, fp: str) -> None:
+    def under_way(self, run: str) -> Iterator[str]:
+        """URLs whose page may still be kept, whether they hold a permit or not."""
+        for (flight_run, fp), flight in self.flights.items():
+            if flight_run == run and flight.stage in (Stage.SENT, Stage.ANSWERED) and not flight.settled:
+                yield fp
+
+    def adopt(self, run: str, fp: str, due_ms: int = 0) -> None:
         """A URL holds a permit and nothing is going on with it: it will be sent before others ask for one."""
         value = self._tables.get("seen", seen_key(run, fp))
         seen = None if value is None else unpack(Seen, value)
@@ -117,7 +123,7 @@ class Memory:
             return
         now = standing(seen.steps)
         if now.state == PENDING:
-            self.hold(self.take_off(self.queue(run, seen.key), fp, Stage.HELD, None), now.due_ms)
+            self.hold(self.take_off(self.queue(run, seen.key), fp, Stage.HELD, None), max(now.due_ms, due_ms))
 
     # ---- looking up
 
@@ -221,7 +227,7 @@ class Memory:
         """As `land`, for a URL that is due again; with a permit it is held, so that no lease has to pass."""
         self.land(flight, due_ms)
         if not flight.queue.dead and self.allowance.holds(flight.queue, flight.fp):
-            self.adopt(flight.queue.run, flight.fp)
+            self.adopt(flight.queue.run, flight.fp, due_ms)
 
     def leave(self, flight: Flight) -> None:
         """What its stage has occupied is free again."""

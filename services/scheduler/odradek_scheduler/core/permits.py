@@ -6,7 +6,7 @@ Every message is absolute and sent again by timer, so that none of them has to a
 from collections.abc import Iterable
 from typing import Final
 
-from odradek.contracts import Grant, PermitsReported, SkipRest
+from odradek.contracts import Grant, PermitsReported, Reserve, SkipRest
 from odradek.urls import partition_of
 from odradek_scheduler.core import budget
 from odradek_scheduler.core.effects import ToPartition
@@ -31,7 +31,9 @@ class PermitDesk:
         self._partition, self._partitions = partition, partitions
         self._checks: dict[str, int] = {}
         """When to look at a run again."""
-        self._reported: dict[str, tuple[tuple[int, int, int], int]] = {}
+        self._reported: dict[str, tuple[tuple[int, ...], int]] = {}
+        self._armed: dict[str, int] = {}
+        """When permits for what is under way were asked for."""
         self._granted: dict[tuple[str, int], tuple[int, int]] = {}
         self._skipped: dict[str, int] = {}
 
@@ -60,23 +62,37 @@ class PermitDesk:
             if self._memory.terms(split_run_id(run)[0]).max_pages is None:
                 del self._checks[run]
                 continue
-            again_ms = min(self._report(run, now_ms, said), self._grant(run, now_ms, said))
+            again_ms = min(each(run, now_ms, said) for each in (self._arm, self._report, self._grant))
             if again_ms == _NEVER:
                 del self._checks[run]
             else:
                 self._checks[run] = again_ms
         return said
 
+    def _arm(self, run: str, now_ms: int, said: list[ToPartition]) -> int:
+        """A limit came where there was none: what is under way holds permits before any other URL does."""
+        version = self._memory.cache.ledger(run).unarmed
+        if not version:
+            self._armed.pop(run, None)
+            return _NEVER
+        if self._armed.get(run, -_NEVER) + AGAIN_MS <= now_ms:
+            self._armed[run] = now_ms
+            job, number = split_run_id(run)
+            fps = tuple(self._memory.under_way(run))
+            said.append(ToPartition(self._partition, Reserve(job=job, run=number, fps=fps, version=version)))
+        return self._armed[run] + AGAIN_MS
+
     def _report(self, run: str, now_ms: int, said: list[ToPartition]) -> int:
         """Report when something has changed, at once when permits run out; again while hungry."""
         ledger = self._memory.cache.ledger(run)
-        wanted = budget.wanted(ledger)
-        state = (ledger.kept, ledger.returned, wanted)
-        last, last_ms = self._reported.get(run, ((0, 0, 0), -_NEVER))
-        hungry = wanted > ledger.granted - ledger.returned
+        wanted, held = budget.wanted(ledger), len(ledger.holders)
+        version = 0 if ledger.unarmed else ledger.limit_version
+        state = (ledger.kept, ledger.returned, wanted, max(0, -ledger.free_permits), _told_late(version))
+        last, last_ms = self._reported.get(run, ((0, 0, 0, 0, 0), -_NEVER))
+        hungry = wanted > max(ledger.granted - ledger.returned, ledger.kept + held)
         if state == last and not hungry:
             return _NEVER
-        urgent = _scarce(ledger) or state[1] != last[1]
+        urgent = _scarce(ledger) or (state[1], state[4]) != (last[1], last[4])
         due_ms = last_ms + (AGAIN_MS if state == last else URGENT_MS if urgent else PATIENT_MS)
         if due_ms > now_ms:
             return due_ms
@@ -84,7 +100,7 @@ class PermitDesk:
         self._reported[run] = (state, now_ms)
         fact = PermitsReported(
             job=job, run=number, partition=self._partition, offset=ledger.offset,
-            kept=ledger.kept, returned=ledger.returned, wanted=wanted,
+            kept=ledger.kept, returned=ledger.returned, wanted=wanted, held=held, version=version,
         )  # fmt: skip
         said.append(ToPartition(partition_of(job, self._partitions), fact))
         return now_ms + AGAIN_MS if hungry else _NEVER
@@ -124,6 +140,11 @@ class PermitDesk:
         job, number = split_run_id(run)
         skip = SkipRest(job=job, run=number, version=home.version, max_pages=home.max_pages or 0, at_ms=now_ms)
         said.extend(ToPartition(partition, skip) for partition in range(self._partitions))
+
+
+def _told_late(version: int) -> int:
+    """A limit of the job's first version is known to all from the beginning: nobody waits to hear of it."""
+    return version if version > 1 else 0
 
 
 def _scarce(ledger: Ledger) -> bool:

@@ -6,15 +6,15 @@ The constants are part of the fold: another value is another state of the same l
 import zlib
 from typing import Final
 
-from odradek.contracts import Fetched, HostChanged, RobotsFetched
+from odradek.contracts import GIVEN_BACK, Fetched, HostChanged, RobotsFetched
 from odradek_scheduler.core.state import Host
 
 REST_STATUSES: Final = frozenset((429, 503))
 """The site asks for rest."""
 TROUBLE: Final = frozenset(("dns", "connect", "tls", "timeout_connect", "timeout_read", "timeout_total", "reset"))
 """Failures that say something about the host and not about one URL."""
-UNTOLD: Final = (None, "paused")
-"""Of a request that a fetcher gave back: its job is over, or paused."""
+BEGUN_ELSEWHERE: Final = frozenset(("inherited", "abandoned"))
+"""Of a request given back that may have reached the site all the same."""
 TOLERATED_TROUBLE: Final = 2
 """Troubles in a row that do not slow a host down yet."""
 BACK_OFF_FIRST_MS: Final = 2_000
@@ -42,13 +42,21 @@ def asked_rest_ms(retry_after_s: float | None) -> int:
     return int(min(max(retry_after_s or 0.0, 0.0), RETRY_AFTER_MOST_MS / 1000) * 1000)
 
 
+def is_given_back(fact: Fetched | RobotsFetched) -> bool:
+    """True of no answer: the request is to be sent again with the same try."""
+    return fact.status is None and fact.reason in GIVEN_BACK
+
+
 def answer_heard(host: Host, fact: Fetched | RobotsFetched) -> None:
     """An answer, or the failure to get one, changes what is known of the host.
 
     Answers that come during a back-off are to requests sent before it: they neither lengthen nor end it, unless with
-    a Retry-After of their own. A request that was not carried out (no status, and no failure of the host) says nothing.
+    a Retry-After of their own. A request that was not carried out (no status, and no failure of the host) says nothing,
+    but that the host rests where it may have been begun.
     """
-    if fact.status is None and fact.reason in UNTOLD:
+    if fact.status is None and (fact.reason is None or is_given_back(fact)):
+        if fact.reason in BEGUN_ELSEWHERE:
+            host.last_at_ms = max(host.last_at_ms, fact.at_ms)
         return
     host.fetches += 1
     host.last_at_ms = max(host.last_at_ms, fact.at_ms)

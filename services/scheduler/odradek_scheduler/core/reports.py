@@ -59,7 +59,7 @@ class Reports:
             self._attention.call(split_run_id(run)[0])
         for key in effects.hosts:
             self.hosts_changed.setdefault(key, None)
-        for run, _, _, key, _ in effects.fetched:
+        for run, _, _, key, _ in (*effects.fetched, *effects.given_back):
             self.hosts_changed[key] = run
 
     def counted(self, run: str, recount: Recount) -> None:

@@ -200,6 +200,10 @@ class Ledger(msgspec.Struct, array_like=True):
     """Of closed_by budget_pages: the job's version whose limit was reached, and that limit."""
     reopenings: list[tuple[int, int]] = []
     """Former closings by a budget: the offset of each, and the offset at which a higher limit ended it."""
+    limit_version: int = 0
+    """The newest version of the job that told a `max_pages`."""
+    unarmed: int = 0
+    """The version that set one where there was none, until the URLs under way then hold permits; 0: they do."""
 
     def host_limit(self, offset: int) -> int | None:
         """`max_pages_per_host` as a batch at this offset finds it."""
@@ -263,6 +267,9 @@ class Share(msgspec.Struct, array_like=True):
     returned: int = 0
     wanted: int = 0
     granted: int = 0
+    held: int = 0
+    version: int = 0
+    """The newest version of the job whose limit it has told to account for."""
 
 
 class Home(msgspec.Struct, array_like=True):
@@ -272,6 +279,8 @@ class Home(msgspec.Struct, array_like=True):
     version: int = -1
     max_pages: int | None = None
     shares: dict[int, Share] = {}
+    since: int = 0
+    """The version that set a limit where there was none: nothing is granted before all partitions account for it."""
 
     @property
     def kept(self) -> int:

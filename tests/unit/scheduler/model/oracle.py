@@ -66,11 +66,13 @@ class Oracle:
     def _limits(self) -> None:
         scenario = self.world.scenario
         limit = scenario.highest_limit
-        if limit is None and scenario.max_pages_per_host is None:
+        if limit is None and not scenario.late_limits and scenario.max_pages_per_host is None:
             return
         kept = [reference.ledger().kept for reference in self.references]
+        if limit is None and scenario.late_limits and len(self.world.counted) == scenario.partitions:
+            limit = max(*scenario.late_limits, sum(self.world.counted.values())) + self.world.overdue
         if limit is not None and sum(kept) > limit:
-            raise Violation(f"budget: {sum(kept)} pages kept, max_pages {limit}")
+            raise Violation(f"budget: {sum(kept)} pages kept, {limit} allowed")
         if scenario.max_pages_per_host is not None and max(kept) > scenario.max_pages_per_host:
             raise Violation(f"budget: {max(kept)} pages of a host kept, allowed {scenario.max_pages_per_host}")
 

@@ -62,6 +62,7 @@ SCENARIOS: dict[str, Scenario] = {
     "grow2": Scenario(part={"a": 0, "b": 1}, seeds=("a",), grow={"a": ("b",)}, steps=100),
     "polite": replace(_SIX, delay_s=1.0, concurrency=1, lose_requests=True, kind={"e": "flaky"}),
     "polite2": replace(_SIX, delay_s=1.0, concurrency=2, kind={"e": "flaky"}),
+    "polite3": replace(_SIX, delay_s=1.0, concurrency=1, controls=("pause", "resume"), steps=250),
     "robots": replace(_LINKS, delay_s=0.5, concurrency=1, robots={"h0.example": _RULES, "h1.example": None}),
     "sitemap": _MAPPED,
     "sitemap_lose": replace(_MAPPED, lose_requests=True, kind={"S": "flaky"}, delay_s=0.5, concurrency=1, steps=250),
@@ -91,6 +92,25 @@ SCENARIOS: dict[str, Scenario] = {
     "unlimit": replace(_FOUR, max_pages=1, limits=(None,), controls=("limit",), lose_requests=True, steps=250),
     "lower": replace(_FOUR, max_pages=4, limits=(1, 3), controls=("limit", "limit"), steps=250),
     "lowest": replace(_FOUR, max_pages=3, limits=(1,), controls=("limit",), kind={"a": "fail"}, steps=200),
+    "late_limit": Scenario(
+        part=dict.fromkeys("abc", 0) | dict.fromkeys("def", 1),
+        seeds=tuple("abcdef"),
+        limits=(4,),
+        controls=("limit",),
+        concurrency=1,
+        steps=250,
+    ),
+    "late_limit_links": replace(
+        _SIX, limits=(4,), controls=("limit",), kind={"b": "flaky"}, concurrency=2, lose_requests=True, steps=250
+    ),
+    "late_limits": replace(
+        _FOUR, max_pages=None, limits=(1, 3), controls=("limit", "limit"), kind={"b": "flaky"}, steps=250
+    ),
+    "late_lower": replace(_SIX, limits=(5, 2), controls=("limit", "limit"), steps=250),
+    "limit_again": replace(
+        _SIX, max_pages=1, limits=(None, 3), controls=("limit", "limit"), kind={"c": "fail", "e": "flaky"}, steps=300
+    ),
+    "late_host_limit": replace(_SIX, max_pages_per_host=2, limits=(3,), controls=("limit",), steps=250),
     "expire": replace(_LINKS, expires_s=30.0, kind={"b": "flaky"}),
     "expirebudget": replace(_FOUR, expires_s=20.0, delay_s=1.0, concurrency=1),
     "zombie": _ZOMBIE,

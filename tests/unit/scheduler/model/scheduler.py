@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from odradek.contracts import Batch
+from odradek.contracts import Batch, Fact, JobChanged, PermitsReported, Reserve
 from odradek_scheduler.core.keys import ledger_key, run_id, split_page_key
 from odradek_scheduler.core.partition import Limits, Partition
-from odradek_scheduler.core.state import Ledger, Seen, pack, unpack
+from odradek_scheduler.core.state import PENDING, Ledger, Seen, pack, standing, unpack
 from odradek_scheduler.core.tables import Write
 
 from .store import Store
@@ -30,6 +30,9 @@ class Scheduler:
         """What follows from batches, with the rule off that it leaves before they are committed."""
         self.highest = 0
         """The furthest position any owner has reached."""
+        self.sent: dict[str, int] = {}
+        """The newest try of each page that any owner has sent."""
+        self._limit: int | None = None
         self._boot()
 
     def _boot(self) -> None:
@@ -110,6 +113,8 @@ class Scheduler:
 
     def process(self) -> None:
         world, offset = self.world, self.core.position
+        if offset + 1 > self.highest:
+            self._note_limits(self.log[offset])
         self.highest = max(self.highest, offset + 1)
         writes = self._sabotaged(self.core.fold(self.log[offset], offset))
         told = [("frontier", (_partition_of(fact), [fact])) for _, fact in self.core.told]
@@ -128,6 +133,20 @@ class Scheduler:
         self.untold += told if "told_first" in world.scenario.broken else []
         self.report()
 
+    def _note_limits(self, batch: Batch) -> None:
+        """A limit, and there was none: what is kept and under way counts, whatever the limit is."""
+        for fact in batch.facts:
+            if not isinstance(fact, JobChanged) or fact.spec is None:
+                continue
+            before, self._limit = self._limit, self.world.limit_of[fact.version]
+            if before is None and self._limit is not None:
+                now = {fp: standing(seen.steps) for fp, seen in self.seen().items()}
+                under_way = sum(
+                    fp in now and (now[fp].state, now[fp].attempt) == (PENDING, attempt)
+                    for fp, attempt in self.sent.items()
+                )
+                self.world.counted[self.number] = self.ledger().kept + under_way
+
     def report(self) -> None:
         self.out += [("progress", report) for report in self.core.progress(self.world.now_ms)]
 
@@ -136,9 +155,12 @@ class Scheduler:
         sent = self.core.dispatch(world.now_ms, 1 + world.choose(3))
         for request in sent.requests:
             world.request_leaves(request)
+            if request.kind == "page":
+                self.sent[request.fp] = request.attempt
             world.say(f"scheduler {self.number}: sends {request.kind} {request.url} try {request.attempt}")
             self.out.append(("scheduled", request))
-        for partition, fact in sent.facts:
+        for partition, told in sent.facts:
+            fact = self._misled(told)
             world.say(f"scheduler {self.number}: tells {partition} {fact}")
             self.out.append(("frontier", (partition, [fact])))
         self.report()
@@ -205,6 +227,14 @@ class Scheduler:
         if "closing_fact" in broken:
             found = [each for each in found if each.table != "ledger" or b'"cancelled"' not in (each.value or b"")]
         return found
+
+    def _misled(self, fact: Fact) -> Fact:
+        broken = self.world.scenario.broken
+        if isinstance(fact, Reserve) and fact.version and "under_way" in broken:
+            return msgspec.structs.replace(fact, fps=())
+        if isinstance(fact, PermitsReported) and "all_told" in broken:
+            return msgspec.structs.replace(fact, version=1 << 30)
+        return fact
 
     def _forget_ledger_offset(self) -> None:
         value = self.store.get("ledger", ledger_key(RUN))

@@ -29,13 +29,12 @@ from odradek_scheduler.core.completion import Completion, Need
 
 from .choices import Choices
 from .scheduler import Scheduler
+from .site import Site, Violation
 
 JOB = "j"
 RETRY_MS = 1_000
-
-
-class Violation(Exception):  # noqa: N818  (what the search is for, not an error)
-    """A law was broken."""
+TIMEOUT_MS = 30_000
+"""A fetch takes no longer; half of the lease."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +86,13 @@ class Scenario:
         return self.limits[-1] if self.limits else self.max_pages
 
     @property
+    def late_limits(self) -> tuple[int, ...]:
+        """The limits since the job had none; empty for one that always had one, or has none."""
+        every = (self.max_pages, *self.limits)
+        bare = max((place for place, limit in enumerate(every) if limit is None), default=len(every))
+        return tuple(limit for limit in every[bare:] if limit is not None)
+
+    @property
     def highest_limit(self) -> int | None:
         limits = (self.max_pages, *self.limits)
         return None if None in limits else max(limit for limit in limits if limit is not None)
@@ -128,6 +134,17 @@ class World:
         self.completion = Completion(JOB, scenario.partitions)
         self.reading: tuple[Need, dict[int, int]] | None = None
         self.complete: Reached | None = None
+        self.running: dict[int, int] = {}
+        """Requests that a fetcher is carrying out, and since when."""
+        self.inherited: set[int] = set()
+        """Requests that a fetcher has from another's partitions: they may have been carried out, or begun."""
+        self.site = Site(scenario)
+        self.limit_of = {1: scenario.max_pages}
+        """By version of the job."""
+        self.counted: dict[int, int] = {}
+        """By partition: pages kept and under way when it heard of a limit and had none before."""
+        self.overdue = 0
+        """Pages kept although nobody knew of them any more: their requests were past their leases."""
         self.controls = list(scenario.controls)
         self.limits = list(scenario.limits)
         self.crashes_left = scenario.crashes
@@ -200,10 +217,7 @@ class World:
         found: list[tuple[Any, ...]] = []
         for scheduler in self.schedulers:
             found += scheduler.actions()
-        if self.open_requests():
-            found += [("fetch",)] * 2
-            if self.scenario.lose_requests and not self.draining:
-                found.append(("lose",))
+        found += self._fetching()
         if not all(self.parsed):
             found += [("parse",)] * 2
         if self.gateway:
@@ -217,6 +231,14 @@ class World:
         if self.scenario.noise and self.complete is None:
             found += [("make_noise",)] * 2
         found.append(("pass_time",))
+        return found
+
+    def _fetching(self) -> list[tuple[str]]:
+        found = [("fetch",)] * 2 if self._waiting() else []
+        found += [("finish",)] * 2 if self.running else []
+        if not self.draining:
+            found += [("rebalance",)] if self.open_requests() else []
+            found += [("lose",)] if self.scenario.lose_requests and self._waiting() else []
         return found
 
     def step(self) -> None:
@@ -233,9 +255,13 @@ class World:
     def pass_time(self) -> None:
         wakes = [wake for each in self.schedulers if (wake := each.core.wake_at_ms(self.now_ms)) is not None]
         soon = min((wake - self.now_ms for wake in wakes if wake > self.now_ms), default=1_000)
-        steps = (soon, 10, 1_000, 61_000)
+        steps = (soon, 10, 1_000, 31_000, 61_000)
         pick = 0 if self.draining else self.choose(len(steps) + 4)
-        self.now_ms += steps[min(pick, 3)] if pick < len(steps) else 10
+        now_ms = self.now_ms + (steps[pick] if pick < len(steps) else 10)
+        for index, since_ms in list(self.running.items()):
+            if since_ms + TIMEOUT_MS <= now_ms:
+                self._finish(index)
+        self.now_ms = now_ms
         for each in self.schedulers:
             each.report()
 
@@ -282,6 +308,7 @@ class World:
         self._record(epoch=self.record.epoch + 1, seeding=("p",))
         self.complete = None
         spec = self.scenario.spec(limit)
+        self.limit_of[self.record.version] = limit
         self._tell(JobChanged(job=JOB, version=self.record.version, epoch=self.record.epoch, spec=spec))
         self._later(lambda: self._record(seeding=()))
 
@@ -300,23 +327,101 @@ class World:
 
     # ---- fetchers and parsers
 
+    def _waiting(self) -> list[int]:
+        free = [index for index in self.open_requests() if index not in self.running]
+        if "tenure" in self.scenario.broken:
+            free += [index for index in self.running if index in self.inherited and not self.fetched[index]]
+        return free
+
     def lose(self) -> None:
-        index = self.open_requests()[self.choose(len(self.open_requests()))]
+        index = self._waiting()[self.choose(len(self._waiting()))]
         self.fetched[index] = True
         self.request_died(self.scheduled[index])
         self.say(f"request lost: {self.scheduled[index].fp}")
 
     def fetch(self) -> None:
-        waiting = self.open_requests()
-        index = waiting[self.choose(len(waiting))]
+        index = self._waiting()[self.choose(len(self._waiting()))]
         request = self.scheduled[index]
         if self.now_ms >= request.lease_until_ms:
             self.fetched[index] = True
             self.say(f"fetcher: {request.fp} try {request.attempt} is past its lease")
-            return
+        elif self._given_back_as(index) is not None:
+            self._give_back(index, request)
+        else:
+            self.site.asked(request, self.now_ms)
+            self.running[index] = self.now_ms
+            if self.draining or self.choose(3):
+                self._finish(index)
+            else:
+                self.say(f"fetcher: {request.fp} try {request.attempt} begins")
+
+    def _given_back_as(self, index: int) -> str | None:
+        if index in self.inherited and "inherited" not in self.scenario.broken:
+            return "inherited"
+        late = self.now_ms + TIMEOUT_MS > self.scheduled[index].lease_until_ms
+        return "overdue" if late and "overdue" not in self.scenario.broken else None
+
+    def _give_back(self, index: int, request: FetchRequest) -> None:
+        fact = lambda: self._told_back(request, self._given_back_as(index))  # noqa: E731
+        commit = lambda: self._commit(index)  # noqa: E731
+        self._some(f"fetcher: gives {request.fp} try {request.attempt} back", [fact, commit])
+
+    def _told_back(self, request: FetchRequest, reason: str | None) -> None:
+        self.answered(request)
         if request.kind == "robots":
-            self._fetch_robots(index, request)
-            return
+            heard: Fact = RobotsFetched(
+                key=request.key, origin=f"https://{request.key}", reason=reason, fp=request.fp,
+                lease_until_ms=request.lease_until_ms, at_ms=self.now_ms,
+            )  # fmt: skip
+        else:
+            heard = self._heard(request, None, reason)
+        self.append(int(request.key[1]), [heard])
+
+    def _heard(self, request: FetchRequest, status: int | None, reason: str | None = None) -> Fetched:
+        return Fetched(
+            job=JOB, fp=request.fp, key=request.key, attempt=request.attempt, status=status, kind=request.kind,
+            reason=reason, sent_at_ms=request.sent_at_ms, at_ms=self.now_ms,
+        )  # fmt: skip
+
+    def _commit(self, index: int) -> None:
+        self.fetched[index] = True
+        self.inherited.discard(index)
+
+    def rebalance(self) -> None:
+        """Partitions go to another fetcher; the former owner of some was killed, or has lost its session.
+
+        What it had begun ends at the latest now: with its process, or because it can no longer prove its membership.
+        """
+        waiting = self.open_requests()
+        first = waiting[self.choose(len(waiting))]
+        gone = [index for index in waiting if index == first or self.choose(2)]
+        self.say(f"requests {[self.scheduled[index].fp for index in gone]} go to another fetcher")
+        for index in gone:
+            if index in self.running and "tenure" not in self.scenario.broken:
+                self._break_off(index)
+        self.inherited.update(gone)
+
+    def _break_off(self, index: int) -> None:
+        request = self.scheduled[index]
+        del self.running[index]
+        self.site.ended(request, self.now_ms)
+        self.answered(request)
+        if self.choose(2):
+            self._told_back(request, "abandoned")
+
+    def finish(self) -> None:
+        self._finish(list(self.running)[self.choose(len(self.running))])
+
+    def _finish(self, index: int) -> None:
+        """A site has answered; what is told of it may end in the middle."""
+        request = self.scheduled[index]
+        del self.running[index]
+        self.site.ended(request, self.now_ms)
+        done = self._fetch_robots(index, request) if request.kind == "robots" else self._fetch_page(index, request)
+        if not done:
+            self.inherited.add(index)
+
+    def _fetch_page(self, index: int, request: FetchRequest) -> bool:
         url, outcome = letter(request), self._outcome(request)
         links = self.scenario.graph.get(url, ())
         if self.fetch_counts[url] > 1:
@@ -329,30 +434,26 @@ class World:
 
         def fact() -> None:
             self.answered(request)
-            status = {"ok": 200, "gone": 404, "err": 500}[outcome]
-            heard = Fetched(
-                job=JOB, fp=request.fp, key=request.key, attempt=request.attempt, status=status, kind=request.kind,
-                sent_at_ms=request.sent_at_ms, at_ms=self.now_ms,
-            )  # fmt: skip
-            self.append(self.scenario.part[url], [heard])
+            self.append(self.scenario.part[url], [self._heard(request, {"ok": 200, "gone": 404, "err": 500}[outcome])])
 
-        def commit() -> None:
-            self.fetched[index] = True
+        commit = lambda: self._commit(index)  # noqa: E731
+        return self._some(f"fetcher: {request.fp} try {request.attempt} -> {outcome}", [page, fact, commit])
 
-        self._some(f"fetcher: {request.fp} try {request.attempt} -> {outcome}", [page, fact, commit])
-
-    def _fetch_robots(self, index: int, request: FetchRequest) -> None:
+    def _fetch_robots(self, index: int, request: FetchRequest) -> bool:
         count = self.robots_counts[request.key] = self.robots_counts.get(request.key, 0) + 1
         text = self.scenario.robots.get(request.key)
         silent = text is None and count < 3
         heard = RobotsFetched(
             key=request.key, origin=f"https://{request.key}", status=None if silent else 200,
-            reason="timeout_total" if silent else None, text=text, fp=request.fp, at_ms=self.now_ms,
+            reason="timeout_total" if silent else None, text=text, fp=request.fp,
+            lease_until_ms=request.lease_until_ms, at_ms=self.now_ms,
         )  # fmt: skip
         self.answered(request)
         self.append(int(request.key[1]), [heard])
         if self.draining or self.choose(4):
-            self.fetched[index] = True
+            self._commit(index)
+            return True
+        return False
 
     def _outcome(self, request: FetchRequest) -> str:
         url = letter(request)
@@ -387,6 +488,7 @@ class World:
         def commit() -> None:
             self.parsed[index] = True
 
+        self.overdue += request.lease_until_ms <= self.now_ms and outcome == "ok"
         if self.scenario.kind.get(request.fp) == "poison":
             if "poison_fact" not in self.scenario.broken:
                 self._end(request, "failed", "poison")
