@@ -2,32 +2,35 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 import msgspec
 import structlog
 
-from odradek.contracts import Item, decode, encode
+from odradek.contracts import Item, ItemChanged, PageSeen, decode, encode
 from odradek.errors import InfrastructureAway
 from odradek.kafka.deadletter import dead_record
 from odradek.kafka.records import Done, Poison, Record, Send, Stage
 from odradek.nesting import MAX_DEPTH, deeper_than, may_be_deeper_than
-from odradek.stores import dead_letter_document
+from odradek.stores import dead_letter_document, page_of, plain
 from odradek.topics import CHANGES, LOGS
 from odradek_indexer import metrics
 from odradek_indexer.core.bulk import bulk_lines
 from odradek_indexer.core.dead_letters import event_of
-from odradek_indexer.core.duplicates import announcement, candidates
+from odradek_indexer.core.duplicates import Candidate, announcement, candidates
 from odradek_indexer.core.job_rules import JobRules
 from odradek_indexer.deadletters import DeadLetterStore
 from odradek_indexer.items import ItemStore, Offered, Outcome, Unstorable
 from odradek_indexer.knowing import KnownRules
 from odradek_indexer.logs import LOOK_EVERY_S, EventIndex
+from odradek_indexer.pages import Told
 
 SERVICE = "indexer"
 UNDECODABLE = "undecodable"
 UNSTORABLE = "unstorable"
+PAGE_SEEN = b":@"
+"""In the keys of pages that were seen again."""
 
 Result = Done | Poison
 log = structlog.get_logger()
@@ -46,20 +49,35 @@ class ItemRecords:
         Raises:
             InfrastructureAway: MongoDB is away, or the jobs have not been read yet.
         """
-        decoded = [_item(record) for record in records]
+        decoded = [_decoded(record) for record in records]
         items = [each for each in decoded if isinstance(each, Item)]
-        rules = {job: await self._rules.of(job) for job in {item.job for item in items}}
-        offered = {
-            name: Offered(each, rules[each.item.job].stored_data(each.item.type, each.item.data))
-            for name, each in candidates(items).items()
-        }
+        seen = [each for each in decoded if isinstance(each, PageSeen)]
+        rules = {job: await self._rules.of(job) for job in {item.job for item in items} | {page.job for page in seen}}
+        offered = {name: _offered(each, rules[each.item.job]) for name, each in candidates(items).items()}
         with metrics.STORE_S.labels("items").time():
             outcomes = await self._store(offered, rules)
+            told = await self._see(seen, rules)
         _count_items(offered, outcomes)
-        return [
-            each if isinstance(each, Poison) else _stored(record, each, offered[each.id], outcomes[each.id], rules)
-            for record, each in zip(records, decoded, strict=True)
-        ]
+        results: list[Result] = []
+        for record, each in zip(records, decoded, strict=True):
+            if isinstance(each, Item):
+                results.append(_stored(record, each, offered[each.id], outcomes[each.id], rules))
+            elif isinstance(each, PageSeen):
+                results.append(_told(record, told.get((each.job, each.url, each.at_ms), ())))
+            else:
+                results.append(each)
+        return results
+
+    async def _see(self, seen: list[PageSeen], rules: dict[str, JobRules]) -> Told:
+        """Pages that were seen again, after the items of the batch."""
+        parts: dict[str, list[PageSeen]] = {}
+        for each in seen:
+            parts.setdefault(rules[each.job].collection, []).append(each)
+        graces_ms = {job: each.gone_grace_ms for job, each in rules.items()}
+        told: Told = {}
+        for collection, part in parts.items():
+            told |= await asyncio.to_thread(self._stores(collection).pages.see, part, graces_ms)
+        return told
 
     async def _store(self, offered: dict[str, Offered], rules: dict[str, JobRules]) -> dict[str, Outcome]:
         parts: dict[str, dict[str, Offered]] = {}
@@ -141,9 +159,22 @@ class LetterRecords:
         return results
 
 
-def _item(record: Record) -> Item | Poison:
+def _offered(candidate: Candidate, rules: JobRules) -> Offered:
+    item = candidate.item
+    page = page_of(item.job, item.url) if rules.announces_new else None
+    return Offered(candidate, rules.stored_data(item.type, item.data), page)
+
+
+def _told(record: Record, changes: Iterable[ItemChanged]) -> Done:
+    sends = tuple(Send(CHANGES, change.id, encode(change)) for change in changes)
+    return Done(record, (Stage(sends=sends),) if sends else ())
+
+
+def _decoded(record: Record) -> Item | PageSeen | Poison:
     value = record.value or b""
     try:
+        if PAGE_SEEN in (record.key or b""):
+            return decode(PageSeen, value)
         item = decode(Item, value)
     except msgspec.DecodeError as error:
         return Poison(record, UNDECODABLE, str(error))
@@ -166,7 +197,7 @@ def _stored(record: Record, item: Item, offered: Offered, outcome: Outcome, rule
     wanted = outcome.change == "changed" or (outcome.change == "new" and rules[item.job].announces_new)
     if not (wanted and outcome.newest):
         return Done(record)
-    change = announcement(item, outcome.change, outcome.changed)
+    change = announcement(item, outcome.change, outcome.changed, plain(dict(outcome.was)))
     return Done(record, (Stage(sends=(Send(CHANGES, item.id, encode(change)),)),))
 
 

@@ -1,9 +1,10 @@
 """Items into MongoDB: inserted first, and compared with what is stored only where the identity is there already."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from bson.datetime_ms import DatetimeMS
 from pymongo import UpdateOne, WriteConcern
 from pymongo.collection import Collection
@@ -12,6 +13,7 @@ from odradek.errors import InfrastructureAway
 from odradek.stores import Document, item_document, without_references
 from odradek_indexer.core.duplicates import Candidate, Stored, Verdict, changed_fields, judge
 from odradek_indexer.core.refusals import Fate
+from odradek_indexer.pages import SeenPages
 from odradek_indexer.writing import answer_of, both, write
 
 ROUNDS = 5
@@ -20,16 +22,19 @@ ROUNDS = 5
 READ_TOGETHER = 50
 """Documents asked for at once: the embedded engine compares each that it finds with every id of the question."""
 
-_COMPARED = {"first_seen": 1, "last_seen": 1, "content_hash": 1, "run": 1, "change": 1, "changed": 1, "reparse": 1}
+_COMPARED = dict.fromkeys(
+    ("first_seen", "last_seen", "content_hash", "run", "change", "changed", "was", "reparse", "missing", "gone"), 1
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Offered:
+class Offered(msgspec.Struct, frozen=True):
     """One item to store."""
 
     candidate: Candidate
     data: dict[str, Any]
     """Its data as it is stored (decimals converted)."""
+    page: str | None = None
+    """Of a recurring job: what the items of its page have in common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,8 @@ class Kept:
     change: str
     """new, changed or unchanged."""
     changed: tuple[str, ...] = ()
+    was: Mapping[str, Any] = field(default_factory=dict)
+    """Values that the changed fields had before."""
     written: str = "nothing"
     """What this delivery did: inserted, replaced, touched or nothing."""
     newest: bool = True
@@ -74,6 +81,8 @@ class ItemStore:
         concern = collection.write_concern.document
         self._hasty = collection.with_options(write_concern=WriteConcern(**(concern | {"j": False})))
         """Does not wait for the journal."""
+        self.pages = SeenPages(collection)
+        """The same items, by the pages they are from."""
 
     def store(self, offered: Mapping[str, Offered]) -> dict[str, Outcome]:
         """Store a batch; offering it again changes nothing and gives the same outcome, but for `written`.
@@ -93,7 +102,8 @@ class ItemStore:
     def _insert(self, pending: Mapping[str, Offered], outcomes: dict[str, Outcome]) -> dict[str, Offered]:
         """Insert all; returns those whose identity is there already."""
         documents = [
-            item_document(each.candidate.item, each.data, each.candidate.first_seen_ms) for each in pending.values()
+            item_document(each.candidate.item, each.data, each.candidate.first_seen_ms, each.page)
+            for each in pending.values()
         ]
         written = write(lambda part: self._collection.insert_many(part, ordered=False), documents)
         refused = {documents[each.place]["_id"]: each for each in written.refused}
@@ -117,7 +127,7 @@ class ItemStore:
             data = without_references(before.get(name, {}).get("data", {}))
             kept = _kept(verdict, old, data, there[name].data)
             if verdict.fields:
-                changes.append(_Change(name, kept, _update(name, verdict, old, kept, there[name].data)))
+                changes.append(_Change(name, kept, _update(name, verdict, old, kept, there[name])))
             else:
                 outcomes[name] = kept
         lost = {name: each for name, each in there.items() if name not in stored}
@@ -160,29 +170,36 @@ def _compared(document: Document) -> Stored:
         change=document["change"],
         changed=tuple(document.get("changed", ())),
         reparse=document.get("reparse", 0),
+        was=document.get("was", {}),
+        missing="missing" in document,
+        gone="gone" in document,
     )
 
 
 def _kept(verdict: Verdict, old: Stored, before: dict[str, Any], after: dict[str, Any]) -> Kept:
     if verdict.replaces:
         changed = changed_fields(before, after)
+        was = {name: before[name] for name in changed if name in before}
         if old.change == verdict.change == "changed" and verdict.fields.get("run") == old.run:
-            changed = tuple(sorted({*old.changed, *changed}))
-        return Kept(verdict.change, changed, "replaced")
-    return Kept(verdict.change, old.changed, "touched" if verdict.fields else "nothing", verdict.newest)
+            changed, was = tuple(sorted({*old.changed, *changed})), {**was, **old.was}
+        return Kept(verdict.change, changed, was, "replaced")
+    return Kept(verdict.change, old.changed, old.was, "touched" if verdict.fields else "nothing", verdict.newest)
 
 
-def _update(name: str, verdict: Verdict, old: Stored, kept: Kept, data: dict[str, Any]) -> UpdateOne:
+def _update(name: str, verdict: Verdict, old: Stored, kept: Kept, offered: Offered) -> UpdateOne:
     """Sets what changed, if the document is still the one that was compared."""
     fields: dict[str, Any] = {
         field.removesuffix("_ms"): DatetimeMS(value) if field.endswith("_ms") else value
         for field, value in verdict.fields.items()
     }
     if verdict.replaces:
-        fields["data"] = data
+        fields["data"] = offered.data
         if kept.change == "changed":
-            fields["changed"] = list(kept.changed)
+            fields["changed"], fields["was"] = list(kept.changed), dict(kept.was)
+    if offered.page is not None and "url" in fields:
+        fields["page"] = offered.page
     unchanged = {"_id": name, "last_seen": DatetimeMS(old.last_seen_ms), "content_hash": old.content_hash}
     if old.reparse:
         unchanged["reparse"] = old.reparse
-    return UpdateOne(unchanged, {"$set": fields})
+    absent = {"$unset": {"missing": "", "gone": ""}} if verdict.returns else {}
+    return UpdateOne(unchanged, {"$set": fields, **absent})

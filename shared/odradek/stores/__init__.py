@@ -28,6 +28,8 @@ from odradek.stores.items import (
     item_document,
     items_match,
     job_range,
+    page_of,
+    plain,
     without_references,
 )
 from odradek.stores.search import SearchEngine, SearchRefused, connect_search
@@ -61,6 +63,8 @@ __all__ = [
     "items_match",
     "job_range",
     "lifecycle_policy",
+    "page_of",
+    "plain",
     "plain_decimal",
     "refresh_path",
     "search_path",

@@ -1,10 +1,13 @@
 """Items in MongoDB: collection `items` or the one that the job names, one document each, `_id` = item id.
 
-    {_id, type, url, job_id, run, first_seen, last_seen, meta, data, content_hash, change, changed?, reparse?}
+    {_id, type, url, job_id, run, first_seen, last_seen, meta, data, content_hash, change, changed?, was?, reparse?,
+     page?, missing?, gone?}
 
 `_id` begins with the job id, so a job is a range of `_id`s and listing it needs no other index. Instants are BSON
-dates, decimals Decimal128. `change` is what the newest run made of the item (new, changed or unchanged), `changed` the
-names of the fields that differed when it last changed, `reparse` the number of the reading again that it is from.
+dates, decimals Decimal128. `change` is what the newest run made of the item (new, changed, unchanged or gone),
+`changed` the names of the fields that differed when it last changed, `was` what they were before, `reparse` the number
+of the reading again that it is from. Items of recurring jobs name their `page` (see `page_of`), by an index: `missing`
+is {run, since, times} while that page answers 404 or 410, and `gone` since when the item counts as gone.
 """
 
 from collections.abc import Mapping
@@ -13,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
+import xxhash
 from bson.datetime_ms import DatetimeMS
 from bson.dbref import DBRef
 from bson.decimal128 import Decimal128
@@ -34,8 +38,13 @@ def collection_of(spec: Mapping[str, Any]) -> str:
     return str((spec.get("items") or {}).get("collection", ITEMS))
 
 
-def item_document(item: Item, data: dict[str, Any], first_seen_ms: int) -> Document:
-    """A new item as it is stored; `data` is its data with decimals as Decimal128."""
+def page_of(job: str, url: str) -> str:
+    """What the items of one page of a recurring job have in common."""
+    return xxhash.xxh3_64_hexdigest(f"{job}\0{url}".encode())
+
+
+def item_document(item: Item, data: dict[str, Any], first_seen_ms: int, page: str | None = None) -> Document:
+    """A new item as it is stored; `data` is its data with decimals as Decimal128. `page`: of a recurring job."""
     document: Document = {
         "_id": item.id,
         "type": item.type,
@@ -51,6 +60,8 @@ def item_document(item: Item, data: dict[str, Any], first_seen_ms: int) -> Docum
     }
     if item.reparse:
         document["reparse"] = item.reparse
+    if page is not None:
+        document["page"] = page
     return document
 
 
@@ -67,7 +78,7 @@ class ItemFilter:
     run: int | None = None
     """In which they were seen last."""
     change: str | None = None
-    """What that run made of them: new, changed or unchanged."""
+    """What that run made of them: new, changed, unchanged or gone."""
     since_ms: int | None = None
     """Last seen at this instant or later, in milliseconds since 1970."""
 
@@ -118,6 +129,11 @@ def exported_line(document: Mapping[str, Any]) -> Document:
 def exported_json(document: Mapping[str, Any]) -> bytes:
     """`exported_line` as one JSON line without its newline; faster, as the data is walked once."""
     return _encoder.encode({name: document.get(name) for name in _EXPORTED})
+
+
+def plain(value: Any) -> Any:
+    """Stored values as JSON has them."""
+    return _plain(value)
 
 
 def _plain(value: Any) -> Any:

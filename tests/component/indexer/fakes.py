@@ -11,7 +11,7 @@ from elastic_transport import ApiResponseMeta, BaseNode, HttpHeaders
 from elastic_transport import ConnectionError as NoConnection
 from elastic_transport._node._base import NodeApiResponse  # what a node has to return is not exported
 from elasticsearch import Elasticsearch
-from pymongo import UpdateOne, WriteConcern
+from pymongo import UpdateMany, UpdateOne, WriteConcern
 from pymongo.errors import AutoReconnect, BulkWriteError, OperationFailure
 from pymongo.results import BulkWriteResult
 
@@ -141,8 +141,9 @@ class MemoryCollection:
         happens, self.before_read = self.before_read, None
         if happens is not None:
             happens()
-        self.questions.append(len(query["_id"]["$in"]))
-        wanted = [self.documents[name] for name in query["_id"]["$in"] if name in self.documents]
+        if "_id" in query:
+            self.questions.append(len(query["_id"]["$in"]))
+        wanted = self._matching(query)
         found = [{name: document[name] for name in ("_id", *fields) if name in document} for document in wanted]
         happens, self.after_read = self.after_read, None
         if happens is not None:
@@ -150,24 +151,58 @@ class MemoryCollection:
         return found
 
     def bulk_write(
-        self, updates: Sequence[UpdateOne], *, ordered: bool, write_concern: WriteConcern | None = None
+        self, updates: Sequence[UpdateOne | UpdateMany], *, ordered: bool, write_concern: WriteConcern | None = None
     ) -> BulkWriteResult:
         assert not ordered
         self._answer()
         self.journaled += [bool((write_concern or self.write_concern).document["j"])] * len(updates)
         matched = 0
         for update in updates:
-            query, document = update._filter, self.documents.get(update._filter["_id"], {})
-            if all(document.get(name) == value for name, value in query.items()):
-                changes = bson.decode(bson.encode(update._doc["$set"]), AS_STORED)
-                document.update(changes)
-                matched += 1
-                self.writes += 1
+            found = self._matching(update._filter)
+            for document in found:
+                document.update(bson.decode(bson.encode(update._doc["$set"]), AS_STORED))
+                for name in update._doc.get("$unset", {}):
+                    document.pop(name, None)
+            matched += len(found)
+            self.writes += len(found)
         return BulkWriteResult({"nMatched": matched, "nModified": matched}, acknowledged=True)
+
+    def _matching(self, query: dict[str, Any]) -> list[dict[str, Any]]:
+        """By `_id` where it is asked for."""
+        named = query.get("_id")
+        names = [named] if isinstance(named, str) else named["$in"] if named is not None else self.documents
+        known = [self.documents[name] for name in names if name in self.documents]
+        return [document for document in known if matches(document, {**query, "_id": document["_id"]})]
 
     def _answer(self) -> None:
         if self.away:
             raise AutoReconnect("connection closed")
+
+
+def matches(document: Any, query: dict[str, Any]) -> bool:
+    """As MongoDB judges it."""
+    for name, wanted in query.items():
+        if name == "$or":
+            if not any(matches(document, each) for each in wanted):
+                return False
+            continue
+        value = document
+        for part in name.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        operators = (
+            wanted if isinstance(wanted, dict) and any(key.startswith("$") for key in wanted) else {"$eq": wanted}
+        )
+        if not all(_OPERATORS[operator](value, operand) for operator, operand in operators.items()):
+            return False
+    return True
+
+
+_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+    "$eq": lambda value, operand: bool(value == operand),
+    "$in": lambda value, operand: value in operand,
+    "$lt": lambda value, operand: value is not None and int(value) < int(operand),
+    "$exists": lambda value, operand: (value is not None) == operand,
+}
 
 
 class OtherConcern(NamedTuple):

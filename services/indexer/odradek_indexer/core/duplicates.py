@@ -9,13 +9,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from odradek.contracts import Item, ItemChanged
 
 _ABSENT = object()
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True):
     """What a batch has to say about one item."""
 
     item: Item
@@ -37,6 +38,11 @@ class Stored:
     change: str
     changed: tuple[str, ...] = ()
     reparse: int = 0
+    was: Mapping[str, Any] = field(default_factory=dict)
+    """Values that the changed fields had before."""
+    missing: bool = False
+    """Its page was not there when it was asked for last."""
+    gone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,8 @@ class Verdict:
     """`data` is set too."""
     newest: bool = True
     """False: the store knows a later fetch, and has announced that one."""
+    returns: bool = False
+    """Its page is there again."""
 
 
 def candidates(items: Iterable[Item]) -> dict[str, Candidate]:
@@ -92,9 +100,11 @@ def judge(candidate: Candidate, stored: Stored) -> Verdict:
         fields["reparse"] = item.reparse
     same = item.content_hash == stored.content_hash
     change = _change(same_run=item.run == stored.run, same_content=same, before=stored.change)
+    change = "new" if stored.gone else change
     if same:
-        return Verdict(change, fields | {"change": change})
-    return Verdict(change, fields | {"change": change, "content_hash": item.content_hash}, replaces=True)
+        return Verdict(change, fields | {"change": change}, returns=stored.missing)
+    fields |= {"change": change, "content_hash": item.content_hash}
+    return Verdict(change, fields, replaces=True, returns=stored.missing)
 
 
 def _change(*, same_run: bool, same_content: bool, before: str) -> str:
@@ -109,13 +119,14 @@ def changed_fields(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple
     return tuple(sorted(name for name in names if before.get(name, _ABSENT) != after.get(name, _ABSENT)))
 
 
-def announcement(item: Item, change: str, changed: tuple[str, ...]) -> ItemChanged:
-    """What outsiders are told: of a new item all its data, of a changed one the new values (null: gone).
+def announcement(item: Item, change: str, changed: tuple[str, ...], was: Mapping[str, Any]) -> ItemChanged:
+    """What outsiders are told: of a new item all its data, of a changed one the new values (null: gone) and the old.
 
     It follows from the stored item, so telling it again after a crash tells the same.
     """
     fields = item.data if change == "new" else {name: item.data.get(name) for name in changed}
     return ItemChanged(
         id=item.id, job=item.job, change=change, type=item.type, url=item.url, run=item.run, fields=fields,
+        before={name: was[name] for name in changed if name in was} if change == "changed" else {},
         at_ms=item.fetched_at_ms,
     )  # fmt: skip

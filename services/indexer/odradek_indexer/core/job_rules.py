@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from odradek.contracts import JobRecord
 from odradek.stores import ITEMS, collection_of, decimal128
@@ -20,6 +20,8 @@ class JobRules:
     """Item type to its fields that hold decimals, at whatever depth."""
     announces_new: bool
     """True for jobs with a schedule: a new item is news only where there is an earlier run to compare with."""
+    gone_grace_ms: int = 0
+    """Items of a page that is missing in two runs are gone at the earliest so long after the first time."""
     collection: str = ITEMS
     """Where its items are stored."""
     archive: str | None = None
@@ -31,7 +33,9 @@ class JobRules:
         return data if fields is None else _convert(fields, data)
 
 
-UNKNOWN = JobRules(decimals={}, announces_new=False)
+GONE_GRACE_S: Final = 3600.0
+"""Where the job says nothing, as its specification has it."""
+UNKNOWN: Final = JobRules(decimals={}, announces_new=False)
 """For items of a job that has been deleted: kept as they came."""
 
 
@@ -53,6 +57,7 @@ def _job_rules(record: JobRecord) -> JobRules:
     return JobRules(
         decimals={kind: fields for kind, fields in found.items() if fields},
         announces_new=record.spec.get("schedule") is not None,
+        gone_grace_ms=round((record.spec.get("schedule") or {}).get("gone_grace", GONE_GRACE_S) * 1000),
         collection=collection_of(record.spec),
         archive=(record.spec.get("archive") or {}).get("warc"),
     )
