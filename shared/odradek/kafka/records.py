@@ -7,12 +7,13 @@ the next one leaves, and only then counts the record as finished and commits (ru
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import msgspec
+
 from odradek.contracts.frontier import Fact
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One message as it lies in a partition."""
+class Record(msgspec.Struct, frozen=True, gc=False):
+    """One message as it lies in a partition. There are as many of these as messages, so they are cheap to make."""
 
     topic: str
     """Full name, prefix included."""
@@ -22,6 +23,8 @@ class Record:
     value: bytes | None
     headers: tuple[tuple[str, bytes], ...] = ()
     timestamp_ms: int = 0
+    inherited: bool = False
+    """It was there before its partition became ours: another may have handled it, or begun to."""
 
     def header(self, name: str) -> bytes | None:
         """The first header of this name, or None."""
@@ -59,12 +62,11 @@ class Stage:
     """Called once Kafka has acknowledged the whole stage."""
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(msgspec.Struct, frozen=True):
     """A record is handled: these stages, then its offset may be committed."""
 
     record: Record
-    stages: tuple[Stage, ...] = field(default=())
+    stages: tuple[Stage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

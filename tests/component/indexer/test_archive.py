@@ -3,10 +3,10 @@
 import asyncio
 import io
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
+import msgspec
 import pytest
 from tests.component.indexer.fakes import JOB, KnownJobs
 from tests.component.indexer.pages import a_page, archived, is_valid
@@ -96,7 +96,9 @@ async def test_only_answers_of_jobs_with_an_archive_are_kept(tmp_path: Path) -> 
 async def test_metadata_that_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
     page = a_page(0)
     unreadable = [b'{"x":' + b"[" * 5_000 + b"]" * 5_000 + b"}", b"\xff"]
-    delivered = [replace(page, offset=n, headers=((PAGE_HEADER, each),)) for n, each in enumerate(unreadable, 1)]
+    delivered = [
+        msgspec.structs.replace(page, offset=n, headers=((PAGE_HEADER, each),)) for n, each in enumerate(unreadable, 1)
+    ]
 
     assert await archiving(tmp_path)([page, *delivered]) == [Done(page), *map(Done, delivered)]
     assert urls(tmp_path) == the_urls([0])
