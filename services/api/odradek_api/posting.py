@@ -1,5 +1,6 @@
 """Posts a webhook: to a checked address only, without following redirects, and never waits long."""
 
+import asyncio
 import ssl
 import time
 from collections.abc import Mapping
@@ -23,11 +24,18 @@ USER_AGENT = "Odradek-Webhooks/1"
 class Poster:
     """An HTTP client for receivers."""
 
-    def __init__(self, environ: Mapping[str, str], *, allow_private: bool, look_up: LookUp | None = None) -> None:
-        self._environ = environ
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        *,
+        allow_private: bool,
+        look_up: LookUp | None = None,
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
+        self._environ, self._timeout_s = environ, timeout_s
         guard = Guard(look_up or SystemLookUp(2), refuses=nothing_refused if allow_private else address_refusal)
         self._client = httpx.AsyncClient(
-            transport=_Pinned(guard), timeout=TIMEOUT_S, follow_redirects=False, trust_env=False,
+            transport=_Pinned(guard), timeout=timeout_s, follow_redirects=False, trust_env=False,
             headers={"user-agent": USER_AGENT},
         )  # fmt: skip
 
@@ -51,10 +59,13 @@ class Poster:
                 return None, f"The variable {name}, which signs it, is not set where the gateway runs."
         sent = headers(delivery, secret, now_s)
         try:
-            async with self._client.stream(
-                "POST", delivery.url, content=delivery.body.encode(), headers=sent
-            ) as answer:
+            async with (
+                asyncio.timeout(self._timeout_s),  # a receiver may answer byte by byte
+                self._client.stream("POST", delivery.url, content=delivery.body.encode(), headers=sent) as answer,
+            ):
                 status = answer.status_code
+        except TimeoutError:
+            return None, f"The receiver did not answer within {self._timeout_s:g} s."
         except (httpx.HTTPError, NameFailure, PrivateAddress, OSError) as error:
             return None, str(error) or type(error).__name__
         return status, None if answer.is_success else f"The receiver answered {status}."

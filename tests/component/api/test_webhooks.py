@@ -7,7 +7,7 @@ import hmac
 import re
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import msgspec
@@ -326,3 +326,21 @@ def test_deliveries_of_a_job_are_newest_first() -> None:
     known.heard("j:1", None)
 
     assert [each.id for each in known.of("j")] == ["j:2", "j:0"]
+
+
+async def test_a_receiver_that_answers_byte_by_byte_is_not_waited_for() -> None:
+    async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            await reader.read(100)
+            for byte in b"HTTP/1.1 200 OK" * 100:
+                writer.write(bytes([byte]))
+                await writer.drain()
+                await asyncio.sleep(0.05)
+        writer.close()
+
+    server = await asyncio.start_server(drip, "127.0.0.1", 0)
+    async with server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        attempt = await posted(Poster({}, allow_private=True, timeout_s=0.3), a_delivery(url))
+
+    assert (attempt.status, attempt.error) == (None, "The receiver did not answer within 0.3 s.")
