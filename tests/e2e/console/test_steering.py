@@ -164,9 +164,35 @@ def test_the_api_document_is_made_by_the_console_from_the_gateway_alone(browser:
     assert browser.complaints() == []
 
 
+KEYS = {"ODRADEK_API_KEYS": "mine:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090"}
+
+
+def test_where_a_key_is_wanted_the_browser_itself_streams_an_export_and_the_key_stays_out_of_its_address(
+    browser: Browser, stage: Stage, tmp_path: Path
+) -> None:
+    world = World(KEYS, jobs=stage.world.jobs, progress=stage.world.progress, store=stage.world.store)
+    browser.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    with served(world) as address:
+        other = Browser(browser.driver, address)
+        other.open(f"#/jobs/{JOB}/items")
+        other.write("API key", "abc123")
+        other.click("Continue")
+        other.see("vol. 49")
+        other.run(
+            "window.followed = []; document.addEventListener('click', (event) => followed.push(event.target.href))"
+        )
+        other.click("Export as CSV")
+        file = tmp_path / f"{JOB}.csv"
+        other.until(file.exists, "downloaded")
+        followed = [each for each in other.run("return followed") if each]
+
+    assert file.read_text().count("vol. ") == 239
+    assert [each.partition("&ticket=")[0] for each in followed] == [f"{address}/v1/jobs/{JOB}/export?format=csv"]
+    assert "abc123" not in followed[0]
+
+
 def test_the_key_is_asked_for_once_and_travels_in_a_header_only(browser: Browser) -> None:
-    digest = "6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090"
-    world = World({"ODRADEK_API_KEYS": f"mine:{digest}"})
+    world = World(KEYS)
     with served(world) as address:
         other = Browser(browser.driver, address)
         other.open()
