@@ -70,6 +70,16 @@ class SchedulerApp(faust.App):
         return {tp.partition for tp in self.consumer.assignment() if tp.topic == frontier}
 
     @property
+    def unread_partitions(self) -> set[int]:
+        """Of those, partitions whose changelogs are not all assigned with them, so that nobody has read them."""
+        read = [{tp.partition for tp in self.consumer.assignment() if tp.topic == topic} for topic in self._changelogs]
+        return self.owned_partitions.difference(set.intersection(*read))
+
+    @property
+    def _changelogs(self) -> tuple[str, ...]:
+        return self.frontier_tables.changelogs
+
+    @property
     def at_rest(self) -> bool:
         """True while no rebalance and no recovery is under way."""
         return not (self.rebalancing or self.in_recovery or self.overtaken or self.should_stop)
@@ -82,7 +92,7 @@ class SchedulerApp(faust.App):
 
     def rest_changelogs(self) -> None:
         """Recovery is over: fetch no changelog until the next rebalance."""
-        changelogs = set(self.frontier_tables.changelogs)
+        changelogs = set(self._changelogs)
         consumer: Any = self.consumer
         consumer.rest({tp for tp in self.consumer.assignment() if tp.topic in changelogs})
 

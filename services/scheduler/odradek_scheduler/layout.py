@@ -8,6 +8,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # its stubs re-export silently
 
 from odradek.errors import InfrastructureAway, UserError
+from odradek.kafka.admin import wait_known
 from odradek.kafka.client import connection_config
 from odradek.settings import Settings
 from odradek.topics import ANSWERS, DEAD_LETTERS, FRONTIER, HOSTS, LOGS, MAX_MESSAGE_BYTES, PROGRESS, SCHEDULED
@@ -67,6 +68,10 @@ def _existing(admin: AdminClient) -> dict[str, int]:
 
 
 def _create(admin: AdminClient, names: Sequence[str], partitions: int, settings: Settings) -> None:
+    """Those that do not exist; who comes second to create them waits for them like who comes first.
+
+    One that joined the group before would lead it without knowing the changelogs, and hand out partitions without them.
+    """
     if not names:
         return
     new = [
@@ -75,6 +80,7 @@ def _create(admin: AdminClient, names: Sequence[str], partitions: int, settings:
     ]
     for name, future in admin.create_topics(new, operation_timeout=TIMEOUT_S).items():
         _created(name, future)
+    wait_known(admin, set(names))
 
 
 def _created(name: str, future: "Future[None]") -> None:

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, Protocol
 
 import structlog
 
+from odradek.errors import InfrastructureAway
 from odradek_scheduler import metrics
 from odradek_scheduler.owned import Ownership
 from odradek_scheduler.takeover import Positions, TakeOver
@@ -37,6 +38,10 @@ class Faust(Protocol):
     @property
     def owned_partitions(self) -> set[int]:
         """Frontier partitions that are assigned to this process."""
+
+    @property
+    def unread_partitions(self) -> set[int]:
+        """Of those, partitions whose changelogs are not all assigned with them."""
 
     @property
     def at_rest(self) -> bool:
@@ -79,13 +84,20 @@ class Rebalancing:
     def assigned(self) -> None:
         """There is a new assignment; its tables are recovered next."""
         self._reader.go_on()
+        log.info("assigned", partitions=sorted(self._faust.owned_partitions))
 
     async def recovered(self) -> None:
         """All tables of the assignment are recovered: take its partitions over.
 
         Faust lets the streams flow when this returns. With another rebalance under way it does not; the next
         assignment cancels it.
+
+        Raises:
+            InfrastructureAway: tables were not recovered, because whoever leads the group does not know the changelogs;
+                to go on without them would lose what they hold.
         """
+        if not self._faust.overtaken and (unread := self._faust.unread_partitions):
+            raise InfrastructureAway(f"partitions {sorted(unread)} were assigned without their changelogs")
         positions = await self._take_over.positions()
         if self._faust.overtaken:
             await asyncio.Event().wait()

@@ -35,7 +35,7 @@ def apply_topics(settings: Settings) -> list[str]:
         futures = admin.create_topics([_new(topic, settings) for topic in missing], operation_timeout=TIMEOUT_S)
         for name, future in futures.items():
             _created(name, future)
-        _wait_known(admin, {settings.topic(topic.name) for topic in missing})
+        wait_known(admin, {settings.topic(topic.name) for topic in missing})
     differing = differences(settings)
     if differing:
         raise UserError(f"Topics differ from what Odradek needs: {'; '.join(differing)}.", exit_code=1)
@@ -85,10 +85,18 @@ def _created(name: str, future: "Future[None]") -> None:
         raise InfrastructureAway(f"the topic {name} cannot be created: {error.args[0].str()}") from error
 
 
-def _wait_known(admin: AdminClient, names: set[str]) -> None:
+def wait_known(admin: AdminClient, names: set[str]) -> None:
+    """Wait until topics just created, by whomever, are announced and led; `names` are full.
+
+    Raises:
+        InfrastructureAway: the brokers do not answer, or not in time.
+    """
     deadline = time.monotonic() + TIMEOUT_S
     while time.monotonic() < deadline:
-        topics = admin.list_topics(timeout=TIMEOUT_S).topics
+        try:
+            topics = admin.list_topics(timeout=TIMEOUT_S).topics
+        except KafkaException as error:
+            raise InfrastructureAway(f"Kafka does not answer: {error}") from error
         if names <= set(topics) and all(_led(admin, topics[name]) for name in names):
             return
         time.sleep(0.05)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from odradek.errors import InfrastructureAway
 from odradek.topics import FRONTIER
 from odradek_scheduler.core.partition import Limits
 from odradek_scheduler.core.tables import value_offset
@@ -63,6 +64,7 @@ class Faust:
 
     def __init__(self, folder: Path) -> None:
         self.owned_partitions: set[int] = set()
+        self.unread_partitions: set[int] = set()
         self.at_rest, self.overtaken = True, False
         self.flows = False
         """True while batches are handed out."""
@@ -198,6 +200,15 @@ async def test_a_partition_that_nobody_leads_to_its_release_is_taken_over(faust:
     assert [await faust.rebalancing.look() for _ in range(2)] == [False, True]
     await until(lambda: not faust.take_over.running)
     assert faust.taken_over() == {0: True, 3: True}
+
+
+async def test_partitions_whose_changelogs_nobody_reads_are_never_taken_over(faust: Faust) -> None:
+    """The leader of the group may not have heard of topics that others have just created."""
+    faust.owned_partitions, faust.unread_partitions = {0, 1}, {1}
+
+    with pytest.raises(InfrastructureAway, match=r"\[1\] were assigned without their changelogs"):
+        await faust.rebalancing.recovered()
+    assert (faust.ownership.steady, faust.taken_over()) == (False, {})
 
 
 async def test_a_rebalance_is_no_difference(faust: Faust) -> None:
