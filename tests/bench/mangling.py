@@ -15,6 +15,10 @@ ABSURD: Final[tuple[Any, ...]] = (
 )  # fmt: skip
 
 
+ALIKE: Final = 0.8
+"""How often another value is of the same type, so that it passes the decoder."""
+
+
 def golden(kind: str) -> list[bytes]:
     """Samples of a message in every form it ever had, oldest first."""
     return [path.read_bytes() for path in sorted(Path(GOLDEN).glob(f"{kind}.v*.json"))]
@@ -50,7 +54,8 @@ def changed(rng: random.Random, value: Any) -> Any:
     if isinstance(value, list) and value and rng.random() < 0.7:
         place = rng.randrange(len(value))
         return [*value[:place], changed(rng, value[place]), *value[place + 1 :]]
-    return rng.choice(ABSURD)
+    alike = [each for each in ABSURD if type(each) is type(value)]
+    return rng.choice(alike if alike and rng.random() < ALIKE else ABSURD)
 
 
 def _broken(rng: random.Random, sample: bytes) -> bytes:

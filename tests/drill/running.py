@@ -13,10 +13,11 @@ from typing import Any
 
 import httpx
 from confluent_kafka import KafkaException
+from pymongo.errors import PyMongoError
 from tests.drill.faults import MAY_END, inject
 from tests.drill.gathering import dead_letters, gather
 from tests.drill.plan import Planned
-from tests.drill.reckoning import Expected, reckon
+from tests.drill.reckoning import Expected, Verdict, reckon
 from tests.drill.report import Happening, Report, Round
 from tests.drill.sites import HOSTILE, GrowingSite
 from tests.drill.stack import DrillStack, SmallDisk
@@ -61,19 +62,28 @@ class Drill:
                 await self._fault(world, number, fault)
             world.site.closed = True
             closed = time.monotonic()
-            found = await gather(world, hostile_job, letters)
-            expected = Expected(
-                pages=world.site.linked, hostile=_hostile_outcomes(), bad_jobs=world.foreseen.bad_jobs,
-                dead_letters=world.foreseen.dead_letters, gaps=world.foreseen.gaps,
-            )  # fmt: skip
-            verdict = reckon(expected, found)
-            for topic in (SCHEDULED, PAGES, ITEMS, LOGS):  # as retention would, so that no round reads another's
-                await asyncio.to_thread(cut_off, world, topic)
+            verdict = await self._reckoned(world, hostile_job, letters)
         now = time.monotonic()
         self.report.rounds.append(
-            Round(number=number, pages=expected.pages, seconds=now - begun, end_s=now - closed, verdict=verdict)
+            Round(number=number, pages=world.site.linked, seconds=now - begun, end_s=now - closed, verdict=verdict)
         )
-        self.say(f"round {number}: {expected.pages} pages, {now - begun:.0f} s, {verdict}")
+        self.say(f"round {number}: {world.site.linked} pages, {now - begun:.0f} s, {verdict}")
+
+    async def _reckoned(self, world: World, hostile_job: str, letters: Counter[str]) -> Verdict:
+        try:
+            found = await gather(world, hostile_job, letters)
+            for topic in (SCHEDULED, PAGES, ITEMS, LOGS):  # as retention would, so that no round reads another's
+                await asyncio.to_thread(cut_off, world, topic)
+        except (TimeoutError, InfrastructureAway, KafkaException, PyMongoError, httpx.TransportError) as error:
+            return Verdict(0, 0, (f"the round could not be reckoned: {error}",), 0, 0, 0)
+        foreseen = world.foreseen
+        return reckon(
+            Expected(
+                pages=world.site.linked, hostile=_hostile_outcomes(), bad_jobs=foreseen.bad_jobs,
+                dead_letters=foreseen.dead_letters, gaps=foreseen.gaps,
+            ),
+            found,
+        )  # fmt: skip
 
     async def _fault(self, world: World, number: int, fault: Planned) -> None:
         first, killed = len(self.happened), world.killed.copy()
