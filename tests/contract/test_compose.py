@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -42,6 +43,18 @@ def default(value: str) -> str:
 def test_every_image_is_pinned() -> None:
     images = {default(each["image"]) for each in services(*STACK, "production.yaml").values() if "image" in each}
     assert [image for image in images if not re.search(r":v?\d+\.\d+", image)] == []
+
+
+def test_the_image_has_every_package_that_the_code_depends_on() -> None:
+    """A package added to pyproject.toml is missing in the image until `make lock`."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    wanted = {
+        re.split(r"[\[<>=!~; ]", line)[0].lower()
+        for line in (*project["dependencies"], *extras["parquet"], *extras["s3"])
+    }
+    locked = set(re.findall(r"^([\w.-]+)==", (COMPOSE / "requirements.lock").read_text(), re.MULTILINE))
+    assert sorted(wanted - {name.lower() for name in locked}) == []
 
 
 def test_every_port_is_bound_to_loopback() -> None:
