@@ -33,6 +33,7 @@ from odradek_api.routes import (
     quarantine,
     reparse,
     results,
+    runs,
     seeds,
     webhooks,
 )
@@ -48,6 +49,7 @@ ROUTERS = (
     quarantine,
     webhooks,
     results,
+    runs,
     jobs,
     frontier,
     activity,

@@ -27,7 +27,8 @@ from odradek_api.core.cursors import is_number
 from odradek_api.core.patching import lifts_limit
 from odradek_api.core.problems import Problem, key_used_twice, no_such_cursor, wrong_fields
 from odradek_api.core.seeds import SeedJudge, Verdicts, of_specification
-from odradek_api.core.standing import Standing, reports_of, state_of
+from odradek_api.core.standing import Standing, state_of
+from odradek_api.hearing import Hearing
 from odradek_api.ports import Log, Newest
 from odradek_api.records import Locks, Records
 from odradek_api.seeding import Seeding
@@ -52,7 +53,8 @@ class Gateway:
         name: str = "gateway",
     ) -> None:
         self._settings, self._log, self._progress = settings, log, progress
-        self.records = Records(log, jobs)
+        self.hearing = Hearing(log, progress)
+        self.records = Records(log, jobs, self.hearing.in_its_run)
         self._submissions = Submissions(name, self.records)
         self.seeding = Seeding(settings, log, self.records, self._submissions)
         self._keys = Locks()
@@ -63,9 +65,7 @@ class Gateway:
         Raises:
             Problem: 404.
         """
-        record, reached = self.records.get(job), self._progress.get(job)
-        reports = reports_of(job, self._progress.get, self._log.partitions(FRONTIER))
-        return Standing(record, reports, reached if isinstance(reached, Reached) else None)
+        return self.hearing.standing(self.records.get(job))
 
     def state(self, record: JobRecord) -> JobState:
         """The state of a job now, without its counters."""

@@ -74,6 +74,10 @@ class Results(Protocol):
         """How many are stored."""
         ...
 
+    def freshness(self, job: str, within_s: float, now_ms: int) -> Document:
+        """How many items were seen within that time, the oldest, and the same for each host."""
+        ...
+
     def forget_job(self, job: str) -> int:
         """Delete a job's items and dead letters; returns the number of items."""
         ...

@@ -26,6 +26,7 @@ from odradek.stores import (
     search_path,
 )
 from odradek_api.core.activity import interval_s
+from odradek_api.core.freshness import OLDEST, freshness_of, freshness_steps
 from odradek_api.core.problems import Problem
 from odradek_api.core.queries import (
     MINUTE_S,
@@ -70,6 +71,15 @@ class Reader:
         """How many items of a job are stored."""
         match, items = items_match(job, wanted), self._items(job)
         return _asked(lambda: items.count_documents(match))
+
+    def freshness(self, job: str, within_s: float, now_ms: int) -> Document:
+        """How many items were seen within that time, the ten oldest, and the same for each host."""
+        since, items = DatetimeMS(now_ms - round(within_s * 1000)), self._items(job)
+        match = job_range(job) | {"gone": {"$exists": False}}
+        steps = freshness_steps(match, since)
+        groups = _asked_patiently(lambda: list(items.aggregate(steps)))
+        found = items.find(match, {"url": 1, "last_seen": 1}).sort("last_seen", 1).limit(OLDEST)
+        return freshness_of(groups, _asked_patiently(lambda: list(found)), within_s)
 
     def forget_job(self, job: str) -> int:
         """Delete a job's items and dead letters; returns the number of items."""

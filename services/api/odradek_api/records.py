@@ -39,8 +39,12 @@ class Records:
     A change that Kafka holds but that not every partition was told of is told again by `tell_again`.
     """
 
-    def __init__(self, log: Log, jobs: Newest[JobRecord]) -> None:
+    def __init__(
+        self, log: Log, jobs: Newest[JobRecord], in_its_run: Callable[[JobRecord], JobRecord] | None = None
+    ) -> None:
+        """`in_its_run` gives a record the run that is under way: the scheduler begins runs."""
         self._log, self._jobs = log, jobs
+        self._in_its_run = in_its_run or (lambda record: record)
         self._written: dict[str, JobRecord] = {}
         self._gone: set[str] = set()
         self._order: dict[str, None] = {}
@@ -59,8 +63,8 @@ class Records:
             raise no_such_job(job)
         if written is None or (viewed is not None and viewed.version >= written.version):
             self._written.pop(job, None)
-            return viewed  # type: ignore[return-value]  # one of the two is there
-        return written
+            return self._in_its_run(viewed)  # type: ignore[arg-type]  # one of the two is there
+        return self._in_its_run(written)
 
     def all(self) -> list[JobRecord]:
         """All jobs, newest first; jobs of the same millisecond by id."""
@@ -74,9 +78,9 @@ class Records:
         """All jobs in any order."""
         for job, viewed in self._jobs.items():
             if job not in self._gone:
-                yield self.get(job) if job in self._written else viewed
+                yield self.get(job) if job in self._written else self._in_its_run(viewed)
         viewed_too = self._jobs.get
-        yield from (record for job, record in list(self._written.items()) if viewed_too(job) is None)
+        yield from (self._in_its_run(own) for job, own in list(self._written.items()) if viewed_too(job) is None)
 
     async def create(self, record: JobRecord) -> None:
         """Write a new job's record, then tell every partition of it with its specification.

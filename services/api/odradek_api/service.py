@@ -203,6 +203,7 @@ class _Service:
         record, reached = self._jobs.get(job), self._progress.get(job)
         if record is None:
             return job, None, None, 0
+        record = self._gateway.hearing.in_its_run(record)
         reached = reached if isinstance(reached, Reached) else None
         return job, record, state_of(record, reached), record.epoch
 

@@ -105,6 +105,26 @@ def audit(
     raise typer.Exit(0 if found["balanced"] else 1)
 
 
+@jobs_app.command("runs")
+def runs(job: str, api: Api = LOCAL, as_json: AsJson = False) -> None:  # noqa: FBT002
+    """The runs of a recurring job, when the next one begins, and whether it will be in time."""
+    with rest(api) as gateway:
+        found = gateway.get(f"/v1/jobs/{segment(job)}/runs")
+    show(found, as_json=as_json)
+
+
+@jobs_app.command("freshness")
+def freshness(
+    job: str,
+    within: Annotated[str, typer.Option(help="Items seen within this time are fresh.")] = "24h",
+    api: Api = LOCAL,
+    as_json: AsJson = False,  # noqa: FBT002
+) -> None:
+    """The share of a job's items that were seen of late, and the oldest ones."""
+    with rest(api) as gateway:
+        show(gateway.get(f"/v1/jobs/{segment(job)}/freshness", within=within), as_json=as_json)
+
+
 @jobs_app.command("urls")
 def urls(  # noqa: PLR0913, PLR0917  (the filters of the route)
     job: str,

@@ -160,6 +160,10 @@ class FakeStore:
         self._answer()
         return [letter for _, letter in sorted(self.dead.items()) if _matches(letter, match)][:limit]
 
+    def freshness(self, job: str, within_s: float, now_ms: int) -> Document:
+        count = self.count_items(job)
+        return {"within_s": within_s, "items": count, "fresh": count, "share": 1.0, "oldest": [], "hosts": []}
+
     def letter_reasons(self, match: Document) -> list[Document]:
         counts = Counter(letter["reason"] for letter in self.letters(match, 1_000_000))
         again = Counter(each["reason"] for each in self.letters(match, 1_000_000) if each.get("replayed_at"))

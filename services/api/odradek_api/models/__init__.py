@@ -42,6 +42,7 @@ from odradek_api.models.results import (
     Replayed,
     ReplayRequest,
 )
+from odradek_api.models.runs import Freshness, Run, Runs
 from odradek_api.models.shape import Health, Listed, Problem, Shape
 
 __all__ = [
@@ -64,6 +65,7 @@ __all__ = [
     "Fed",
     "FeedError",
     "FeedState",
+    "Freshness",
     "Health",
     "Host",
     "HostChanged",
@@ -90,6 +92,8 @@ __all__ = [
     "ReleaseRequest",
     "ReplayRequest",
     "Replayed",
+    "Run",
+    "Runs",
     "SeedVerdicts",
     "Shape",
     "TrapPattern",

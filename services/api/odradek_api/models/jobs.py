@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from odradek.contracts import JobState
+from odradek_api.models.runs import Run
 from odradek_api.models.shape import Shape
 
 
@@ -44,6 +45,16 @@ class Job(Shape):
     """Milliseconds since 1970."""
     reached_at_ms: int | None
     """When the state that ended it was reached."""
+    next_run_at_ms: int | None
+    """Of a recurring job, when its next run begins; null: one is under way, or none will."""
+    deadline_ms: int | None
+    """Of a job with `fresh_by`: of the run under way, else of the next."""
+    expected_end_ms: int | None
+    """When that run will have ended, as far as is known."""
+    missed: str | None
+    """Why that run will miss its deadline, and what would help."""
+    last_run: Run | None
+    """The last one that ended."""
 
 
 class Jobs(Shape):

@@ -20,6 +20,8 @@ class Change(Shape):
     run: int
     fields: dict[str, Any]
     """Of a new item all, of a changed one the new values of those that differ."""
+    before: dict[str, Any]
+    """Of a changed item the old values of the same fields, of one that is gone all it had."""
     at_ms: int
 
 

@@ -15,6 +15,7 @@ from odradek_api import models
 from odradek_api.bodies import json_body, specification
 from odradek_api.core.patching import changed_specification
 from odradek_api.core.problems import Problem
+from odradek_api.core.runs import plan_of, schedule_shown
 from odradek_api.core.standing import Standing, audit, summary
 from odradek_api.gateway import cursor_page
 from odradek_api.openapi import JOB_BODY, PATCH_BODY, errors
@@ -35,7 +36,7 @@ def shown(given: Parts, record: JobRecord) -> dict[str, Any]:
     return summary(standing) | {
         "name": record.spec.get("name"),
         "owner": record.owner,
-        "run": record.run,
+        "run": standing.record.run,
         "version": record.version,
         "pending": standing.counters.pending,
         "in_flight": standing.in_flight,
@@ -43,6 +44,7 @@ def shown(given: Parts, record: JobRecord) -> dict[str, Any]:
         "created_at_ms": record.created_at_ms,
         "reached_at_ms": standing.reached.at_ms if standing.reached is not None else None,
         "max_pages": (record.spec.get("scope") or {}).get("max_pages"),
+        **schedule_shown(plan_of(standing.reports)),
         **given.paces.of(record.job, standing),
     }
 

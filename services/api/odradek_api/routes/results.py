@@ -39,7 +39,7 @@ class Wanted:
     type: Annotated[str | None, Query(description="Only items of this type.")] = None
     run: Annotated[int | None, Query(ge=1, description="Only items that this run saw last.")] = None
     change: Annotated[
-        Literal["new", "changed", "unchanged"] | None, Query(description="What that run made of them.")
+        Literal["new", "changed", "unchanged", "gone"] | None, Query(description="What that run made of them.")
     ] = None
     since: Annotated[str | None, Query(description="Last seen since: ISO 8601, or 15m for 15 minutes ago.")] = None
 
