@@ -54,7 +54,17 @@ async def test_the_route_gives_pieces_and_names_what_is_wrong() -> None:
     world = World()
     world.jobs.values["j"] = JobRecord(job="j", spec={})
     world.changes.told = [
-        {"id": f"j:{n}", "job_id": "j", "change": "new", "type": "book", "url": "u", "run": 1, "fields": {}, "at_ms": n}
+        {
+            "id": f"j:{n}",
+            "job_id": "j",
+            "change": "new",
+            "type": "book",
+            "url": "u",
+            "run": 1,
+            "fields": {},
+            "before": {},
+            "at_ms": n,
+        }
         for n in range(5)
     ]
     async with world.client() as client:

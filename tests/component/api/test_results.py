@@ -82,7 +82,7 @@ async def test_an_export_can_be_of_some_items_only(world: World) -> None:
     assert [json.loads(line)["_id"] for line in lines.text.splitlines()] == ["j:9"]
     assert [row["_id"] for row in csv.DictReader(io.StringIO(table.text))] == ["j:9"]
     assert (await got(world, "/v1/jobs/j/export", since="yesterday")).status_code == 422
-    assert (await got(world, "/v1/jobs/j/export", change="gone")).status_code == 422
+    assert (await got(world, "/v1/jobs/j/export", change="lost")).status_code == 422
 
 
 @pytest.mark.parametrize("format_", ["jsonl", "csv", "parquet"])
