@@ -90,7 +90,7 @@ class FetcherOfScheduled:
     """Without a network: every fetch gives a page."""
 
     def __init__(self) -> None:
-        self._handler = FetcherHandler(_FetcherJobs(), _NoNetwork(), Gate(Pace(4), 10**9))  # type: ignore[arg-type]  # fakes
+        self._handler = FetcherHandler(_FetcherJobs(), _NoNetwork(), Gate(Pace(4), 10**9), _Member())  # type: ignore[arg-type]  # fakes
 
     async def __call__(self, rng: random.Random) -> str:
         samples = [*golden("FetchRequest"), encode(a_request(lease_until_ms=0))]
@@ -119,6 +119,16 @@ class _NoNetwork:
         verdict = Verdict(outcome="fetched", reason=None, error=None)
         page = page_meta(request, plan, answer, verdict, now_ms=NOW_MS, delays_s=(5.0,), body_digest=None)
         return Result(page, answer, HTML)
+
+
+class _Member:
+    """Nobody else is in its group."""
+
+    async def begins(self, _record: Record) -> bool:
+        return True
+
+    async def during(self, _record: Record, work: Awaitable[Result]) -> Result:
+        return await work
 
 
 class ParserOfPages:

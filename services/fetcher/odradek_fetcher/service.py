@@ -17,6 +17,7 @@ from odradek.contracts import PAGE_HEADER, FetchRequest, JobRecord, decode, enco
 from odradek.kafka.producer import StageProducer
 from odradek.kafka.records import Done, Poison, Record, Send, Stage, ToFrontier
 from odradek.kafka.runner import Runner
+from odradek.kafka.tenure import Tenure
 from odradek.runtime.health import serve_health
 from odradek.runtime.lifecycle import run_until_stopped
 from odradek.settings import Settings
@@ -26,7 +27,7 @@ from odradek_fetcher import metrics
 from odradek_fetcher import settings as own
 from odradek_fetcher.composition import fetching_for
 from odradek_fetcher.core.answers import Answer
-from odradek_fetcher.core.facts import SERVICE, fetch_event, fetched, page_meta, poisoned, unfetched
+from odradek_fetcher.core.facts import SERVICE, fetch_event, fetched, given_back, page_meta, poisoned, unfetched
 from odradek_fetcher.core.pace import Pace
 from odradek_fetcher.core.plans import PlanProblem
 from odradek_fetcher.core.verdicts import Verdict
@@ -47,7 +48,8 @@ async def serve(settings: Settings, stop: asyncio.Event) -> None:
     raise_file_limit()
     jobs = Jobs(settings, os.environ)
     producer = StageProducer(settings)
-    runner = Runner(settings, SERVICE, SCHEDULED, producer, own.window(settings.fetch_concurrency))
+    tenure = Tenure(settings.session_timeout)
+    runner = Runner(settings, SERVICE, SCHEDULED, producer, own.window(settings.fetch_concurrency), tenure=tenure)
     pace = Pace(settings.fetch_concurrency)
     gate = Gate(pace, own.HELD_BYTES)
     serve_health(settings, ready=lambda: _missing(jobs, runner))
@@ -58,7 +60,7 @@ async def serve(settings: Settings, stop: asyncio.Event) -> None:
     try:
         async with fetching_for(settings) as fetching:
             metrics.RESTING.set_function(lambda: fetching.proxies.resting(time.monotonic()))
-            await runner.run_each(Handler(jobs, fetching, gate).handle, stop, settings.fetch_concurrency)
+            await runner.run_each(Handler(jobs, fetching, gate, tenure).handle, stop, settings.fetch_concurrency)
     finally:
         pacing.cancel()
         jobs.view.stop()
@@ -76,8 +78,8 @@ def _missing(jobs: Jobs, runner: Runner) -> str | None:
 class Handler:
     """What becomes of one record."""
 
-    def __init__(self, jobs: Jobs, fetching: Fetching, gate: Gate) -> None:
-        self._jobs, self._fetching, self._gate = jobs, fetching, gate
+    def __init__(self, jobs: Jobs, fetching: Fetching, gate: Gate, tenure: Tenure) -> None:
+        self._jobs, self._fetching, self._gate, self._tenure = jobs, fetching, gate, tenure
 
     async def handle(self, record: Record) -> Done | Poison:
         """Carry out the request in a record; nothing about a site or a message raises."""
@@ -88,6 +90,8 @@ class Handler:
         url = identify(request.url)
         if not isinstance(url, CrawlUrl):
             return _poison(record, request, f"the URL cannot be fetched: {url}")
+        if record.inherited and not self._late(request):
+            return _given_back(record, request, url, "inherited")
         job = None if self._late(request) else await self._jobs.record(request)
         if job is not None:
             async with self._gate.open():
@@ -98,6 +102,8 @@ class Handler:
         return _poison(record, request, f"there is no job {request.job}")
 
     async def _in_turn(self, record: Record, request: FetchRequest, job: JobRecord, url: CrawlUrl) -> Done:
+        if not await self._tenure.begins(record):
+            return Done(record)
         if self._late(request):
             metrics.UNFETCHED.labels("lease").inc()
             return Done(record)
@@ -106,12 +112,23 @@ class Handler:
             metrics.UNFETCHED.labels(wanted).inc()
             fact = unfetched(request, now_ms(), "paused" if wanted == "paused" else None)
             return Done(record, (Stage(facts=(ToFrontier(request.key, fact),)),))
-        return self._done(record, await self._fetch(request, job, url), job)
+        if self._may_outlive(request, job):
+            return _given_back(record, request, url, "overdue")
+        result = await self._tenure.during(record, self._fetch(request, job, url))
+        if result is None:
+            return _given_back(record, request, url, "abandoned")
+        return self._done(record, result, job)
 
     @staticmethod
     def _late(request: FetchRequest) -> bool:
         """True when the lease is over: the scheduler sends the request again, with the same try (rule D)."""
         return 0 < request.lease_until_ms < now_ms()
+
+    def _may_outlive(self, request: FetchRequest, job: JobRecord) -> bool:
+        """True when a fetch that begins now may go on beyond its lease: then its host is taken for free."""
+        plan = self._jobs.plan(job, request.kind)
+        timeout_s = 0.0 if isinstance(plan, PlanProblem) else plan.spec.fetch.timeout
+        return 0 < request.lease_until_ms < now_ms() + timeout_s * 1000
 
     async def _fetch(self, request: FetchRequest, job: JobRecord, url: CrawlUrl) -> Result:
         plan = self._jobs.plan(job, request.kind)
@@ -136,6 +153,12 @@ class Handler:
             fact = ToFrontier(request.key, fetched(page))
         release = self._gate.hold(len(body)) if body else None
         return Done(record, (Stage(sends=tuple(sends), acknowledged=release), Stage(facts=(fact,))))
+
+
+def _given_back(record: Record, request: FetchRequest, url: CrawlUrl, reason: str) -> Done:
+    metrics.UNFETCHED.labels(reason).inc()
+    fact = given_back(request, url, now_ms(), reason)
+    return Done(record, (Stage(facts=(ToFrontier(request.key, fact),)),))
 
 
 def _poison(record: Record, request: FetchRequest, error: str) -> Poison:

@@ -10,7 +10,9 @@ import structlog
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from odradek.kafka.client import consumer_config
+from odradek.kafka.inheritance import Inheritance
 from odradek.kafka.records import Record
+from odradek.kafka.tenure import Tenure
 from odradek.kafka.window import Gap, InHand, Window
 from odradek.settings import Settings
 
@@ -29,6 +31,8 @@ REFUSED_S = 1.0
 """Wait after a commit that Kafka refused."""
 LAG_S = 1.0
 ASK_S = 5.0
+PROOFS = 4
+"""So often within a session timeout the group is asked to take a commit, if only to hear that we are its member."""
 
 
 class Intake:
@@ -46,7 +50,9 @@ class Intake:
         window: Window,
         deliver: Callable[[list[Record]], None],
         config: dict[str, Any] | None = None,
+        tenure: Tenure | None = None,
     ) -> None:
+        """`tenure`: told until when partitions are surely ours; then records say whether they are `inherited`."""
         self.hand = InHand(window)
         self.assigned = False
         """True once the group has said what is ours, be it nothing."""
@@ -59,6 +65,11 @@ class Intake:
         self._config["on_commit"] = self._committed
         self._stopping = Event()
         self._deadline: float | None = None
+        self._tenure = tenure
+        self._asked_at: float | None = None
+        """When the oldest commit without an answer was sent."""
+        self._next_proof = 0.0
+        self._inheritance = Inheritance(self._topic)
         self._next_commit = self._next_lag = 0.0
         self._lag: dict[int, int] = {}
         self._loop = asyncio.get_running_loop()
@@ -146,7 +157,8 @@ class Intake:
             return 0
         more = min(room, MOST) - 1
         messages = [first, *consumer.consume(more, 0)] if more > 0 else [first]
-        records, gaps = self.hand.take([record_of(each) for each in messages if self._readable(each)])
+        found = [record_of(each, inherited=self._inheritance.has(each)) for each in messages if self._readable(each)]
+        records, gaps = self.hand.take(found)
         for gap in gaps:
             self._report(gap)
         if records:
@@ -171,9 +183,14 @@ class Intake:
         if now < self._next_commit and not wait:
             return
         marks = self.hand.marks()
+        if not marks and self._tenure is not None and now >= self._next_proof:
+            marks = self.hand.positions()
         if not marks:
             return
         self._next_commit = now + COMMIT_S
+        if self._tenure is not None:
+            self._next_proof = now + self._tenure.session_s / PROOFS
+        self._asked_at = self._asked_at or now
         try:
             if wait:
                 self._committed(None, consumer.commit(offsets=self._parts(marks), asynchronous=False))
@@ -184,6 +201,9 @@ class Intake:
 
     def _committed(self, error: KafkaError | None, parts: list[TopicPartition]) -> None:
         failed = [part.partition for part in parts if error is not None or part.error is not None]
+        asked_at, self._asked_at = self._asked_at, None
+        if self._tenure is not None and asked_at is not None and not failed:
+            self._tenure.proven(asked_at)
         if failed:
             log.warning("commit_refused", topic=self._topic, partitions=failed, error=str(error))
             self.hand.refused(failed)
@@ -193,33 +213,42 @@ class Intake:
         if monotonic() < self._next_lag:
             return
         self._next_lag = monotonic() + LAG_S
+        self._inheritance.learn(consumer)
         marks = self.hand.positions()
         ends = {part: consumer.get_watermark_offsets(TopicPartition(self._topic, part), cached=True) for part in marks}
         self._lag = {part: max(0, end[1] - marks[part]) for part, end in ends.items() if end and end[1] >= 0}
 
     def _finish(self, consumer: Consumer, partitions: set[int]) -> None:
         deadline = monotonic() + self._drain_s if self._deadline is None else self._deadline
-        if not self.hand.drain(partitions, deadline):
-            log.warning("drain_cut", topic=self._topic, partitions=sorted(partitions))
+        while not self.hand.drain(partitions, min(deadline, self._next_proof) if self._tenure else deadline):
+            if monotonic() >= deadline:
+                log.warning("drain_cut", topic=self._topic, partitions=sorted(partitions))
+                break
+            self._commit(consumer, wait=True)
         self._commit(consumer, wait=True)
 
     def _assign(self, consumer: Consumer, parts: list[TopicPartition]) -> None:
         log.info("partitions_assigned", topic=self._topic, partitions=[part.partition for part in parts])
         for part in parts:
             self.hand.own(part.partition, None)
+        if self._tenure is not None:
+            self._inheritance.gained(part.partition for part in parts)
+            self._tenure.gained(part.partition for part in parts)
         try:
             for part in consumer.committed(parts, timeout=ASK_S) if parts else ():
-                if part.offset >= 0:
+                if part.offset >= 0 or self._tenure is not None:
                     self._begin(consumer, part)
         except KafkaException as error:
             log.warning("committed_unknown", topic=self._topic, error=str(error))
+        self._next_proof = 0.0
         self.assigned = True
 
     def _begin(self, consumer: Consumer, part: TopicPartition) -> None:
         """Start behind what retention cut off, and commit that, so that the group never seems to lag there."""
-        low, _ = consumer.get_watermark_offsets(part, timeout=ASK_S)
+        low, end = consumer.get_watermark_offsets(part, timeout=ASK_S)
         self.hand.own(part.partition, max(part.offset, low))
-        if low > part.offset:
+        self._inheritance.ends_at(part.partition, end)
+        if low > part.offset >= 0:
             self._report(Gap(part.partition, part.offset, low))
             self.hand.skipped()
 
@@ -228,18 +257,24 @@ class Intake:
         if gone:
             log.info("partitions_revoked", topic=self._topic, partitions=sorted(gone))
             self._finish(consumer, gone)
-            self.hand.disown(gone)
+            self._disown(gone)
+
+    def _disown(self, gone: set[int]) -> None:
+        self.hand.disown(gone)
+        self._inheritance.lost(gone)
+        if self._tenure is not None:
+            self._tenure.lost(gone)
 
     def _lose(self, _consumer: Consumer, parts: list[TopicPartition]) -> None:
         gone = {part.partition for part in parts}
         log.warning("partitions_lost", topic=self._topic, partitions=sorted(gone))
-        self.hand.disown(gone)
+        self._disown(gone)
 
     def _parts(self, marks: dict[int, int]) -> list[TopicPartition]:
         return [TopicPartition(self._topic, partition, mark) for partition, mark in marks.items()]
 
 
-def record_of(message: Message) -> Record:
+def record_of(message: Message, *, inherited: bool = False) -> Record:
     """confluent-kafka's message as a value of ours."""
     headers: Any = message.headers() or ()
     return Record(
@@ -250,6 +285,7 @@ def record_of(message: Message) -> Record:
         value=_bytes(message.value()),
         headers=tuple((name, value if value is not None else b"") for name, value in headers),
         timestamp_ms=message.timestamp()[1],
+        inherited=inherited,
     )
 
 

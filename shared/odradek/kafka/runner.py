@@ -23,6 +23,7 @@ from odradek.kafka.intake import Intake
 from odradek.kafka.metrics import RUNNERS
 from odradek.kafka.producer import StageProducer
 from odradek.kafka.records import Done, Poison, Record, Send, ToFrontier
+from odradek.kafka.tenure import Tenure
 from odradek.kafka.window import Gap, Window
 from odradek.settings import Settings
 
@@ -55,8 +56,9 @@ class Runner:
         window: Window,
         *,
         group: str | None = None,
+        tenure: Tenure | None = None,
     ) -> None:
-        """`group`: without prefix; None: named as the service."""
+        """`group`: without prefix; None: named as the service. `tenure`: for work that two must not do at once."""
         self.service = service
         self.topic = topic
         self.producer = producer
@@ -70,7 +72,7 @@ class Runner:
         self._results: deque[Result] = deque()
         self._some = asyncio.Event()
         self._gaps: deque[Send] = deque()
-        self.intake = Intake(settings, group or service, topic, window, self._deliver)
+        self.intake = Intake(settings, group or service, topic, window, self._deliver, tenure=tenure)
         self.intake.gap = partial(self._gap, asyncio.get_running_loop(), settings.topic(topic))
         RUNNERS.add(self)
 

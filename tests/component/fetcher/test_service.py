@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 
 import msgspec
 import pytest
@@ -65,16 +66,34 @@ def scheduled(*requests: FetchRequest) -> list[Send]:
     return [Send(SCHEDULED, request.fp, encode(request)) for request in requests]
 
 
-async def run(settings: Settings, sends: list[Send], *, until: int) -> list[Record]:
-    """Run the service on these messages until so many batches are in the frontier, and stop it."""
-    await asyncio.to_thread(put, settings, *sends)
+async def joined(settings: Settings) -> None:
+    """Until the service has its partitions: what comes now was there for nobody before."""
+    async with asyncio.timeout(20):
+        while not await asyncio.to_thread(committed, settings, "fetcher", SCHEDULED):  # noqa: ASYNC110  (a broker sets no event)
+            await asyncio.sleep(0.05)
+
+
+@asynccontextmanager
+async def serving(settings: Settings, sends: list[Send]) -> AsyncIterator[None]:
+    """The service while it carries these out; jobs are there before it, requests come when it has its partitions."""
+    lapsed = Send(SCHEDULED, "", encode(request_for("http://127.0.0.1/", lease_until_ms=1)), partition=3)
+    jobs = [send for send in sends if send.topic == JOBS]
+    await asyncio.to_thread(put, settings, *jobs, lapsed)  # both topics exist from now on
     stop = asyncio.Event()
     service = asyncio.create_task(serve(settings, stop))
     try:
-        return await asyncio.to_thread(everything_in, settings, FRONTIER, at_least=until, within_s=30)
+        await joined(settings)
+        await asyncio.to_thread(put, settings, *(send for send in sends if send.topic != JOBS))
+        yield
     finally:
         stop.set()
         await service
+
+
+async def run(settings: Settings, sends: list[Send], *, until: int) -> list[Record]:
+    """Run the service on these messages until so many batches are in the frontier, and stop it."""
+    async with serving(settings, sends):
+        return await asyncio.to_thread(everything_in, settings, FRONTIER, at_least=until, within_s=30)
 
 
 def facts_in(records: list[Record]) -> list[object]:
@@ -103,7 +122,7 @@ async def test_a_page_travels_with_its_facts_and_is_committed(settings: Settings
     assert (
         event.event.action, event.event.outcome, event.odradek.outcome, event.odradek.meta
     ) == ("fetch", "success", "fetched", {"team": "a"})  # fmt: skip
-    assert committed(settings, "fetcher", SCHEDULED) == {0: 1}
+    assert committed(settings, "fetcher", SCHEDULED)[0] == 1
 
 
 async def test_a_failure_is_a_page_without_body_and_says_when_to_try_again(settings: Settings, site: Site) -> None:
@@ -140,17 +159,13 @@ async def test_a_hostile_site_keeps_no_slot_and_all_is_committed(settings: Setti
     async with HostileSite() as site:
         requests = [request_for(site.url(name)) for name in SHEET]
         last = request_for(site.url("chunked?last"))
-        await asyncio.to_thread(put, settings, job, *scheduled(*requests, last))
-        stop = asyncio.Event()
-        service = asyncio.create_task(serve(settings, stop))
-        pages = await asyncio.to_thread(everything_in, settings, PAGES, at_least=len(SHEET) + 1, within_s=40)
-        stop.set()
-        await service
+        async with serving(settings, [job, *scheduled(*requests, last)]):
+            pages = await asyncio.to_thread(everything_in, settings, PAGES, at_least=len(SHEET) + 1, within_s=40)
     told = {meta_of(page).request.fp: meta_of(page).outcome for page in pages}
     assert told == {each.fp: SHEET[name].outcome for each, name in zip(requests, SHEET, strict=True)} | {
         last.fp: "fetched"
     }
-    assert committed(settings, "fetcher", SCHEDULED) == {0: len(SHEET) + 1}
+    assert committed(settings, "fetcher", SCHEDULED)[0] == len(SHEET) + 1
     assert OPEN._value.get() == 0
 
 
@@ -160,7 +175,7 @@ async def test_no_fetch_starts_after_its_lease(settings: Settings, site: Site) -
     await run(settings, [a_job(), *scheduled(late, good)], until=1)
 
     assert site.seen.answers == {"/p/2.html": 1}
-    assert committed(settings, "fetcher", SCHEDULED) == {0: 2}
+    assert committed(settings, "fetcher", SCHEDULED)[0] == 2
 
 
 async def test_a_request_of_a_cancelled_job_frees_its_host_unfetched(settings: Settings, site: Site) -> None:
@@ -181,6 +196,33 @@ async def test_a_request_of_a_paused_job_is_given_back_unfetched(settings: Setti
     assert isinstance(fact, Fetched)
     assert (request.fp, None, "paused") == (fact.fp, fact.status, fact.reason)
     assert site.seen.answers == {}
+
+
+async def test_what_was_there_before_its_partition_was_ours_is_given_back(settings: Settings, site: Site) -> None:
+    """Another fetcher may have carried it out, or be doing so: the frontier decides when it is asked for again."""
+    page, robots = request_for(site.catalogue.url(1)), request_for(_robots_of(site), kind="robots")
+    late = request_for(site.catalogue.url(2), lease_until_ms=now_ms() - 1)
+    await asyncio.to_thread(put, settings, *scheduled(page, robots, late))
+    fresh = request_for(site.catalogue.url(3))
+    frontier = await run(settings, [a_job(), *scheduled(fresh)], until=2)
+
+    facts = [fact for fact in facts_in(frontier) if isinstance(fact, Fetched | RobotsFetched)]
+    told = {(type(fact), fact.fp, fact.status, fact.reason) for fact in facts}
+    assert told == {
+        (Fetched, page.fp, None, "inherited"),
+        (RobotsFetched, robots.fp, None, "inherited"),
+        (Fetched, fresh.fp, 200, None),
+    }
+    assert site.seen.answers == {"/p/3.html": 1}
+    assert {fact.lease_until_ms for fact in facts if isinstance(fact, RobotsFetched)} == {robots.lease_until_ms}
+    assert committed(settings, "fetcher", SCHEDULED)[0] == 4
+
+
+async def test_a_fetch_that_might_outlive_its_lease_is_given_back(settings: Settings, site: Site) -> None:
+    request = request_for(site.catalogue.url(1), lease_until_ms=now_ms() + 25_000)
+    (fact,) = facts_in(await run(settings, [a_job(), *scheduled(request)], until=1))
+    assert isinstance(fact, Fetched)
+    assert (fact.fp, fact.reason, site.seen.answers) == (request.fp, "overdue", {})
 
 
 @pytest.mark.parametrize("expires", [60.0, "2026-01-01T00:01:00Z"])

@@ -135,7 +135,7 @@ def fetched(page: PageMeta) -> Fetched:
 def unfetched(request: FetchRequest, now_ms: int, reason: str | None = None) -> Fetched:
     """The fact that frees the host of a request that was not carried out and says nothing about the host.
 
-    `paused`: it is to be sent again with the same try, once the job goes on.
+    A reason of `GIVEN_BACK`: it is to be sent again with the same try, once its job lets it.
     """
     return Fetched(
         job=request.job,
@@ -172,7 +172,23 @@ def robots_fetched(page: PageMeta, url: CrawlUrl, answer: Answer) -> RobotsFetch
         max_age_s=int(control[1]) if control else None,
         fp=page.request.fp,
         attempt=page.request.attempt,
+        lease_until_ms=page.request.lease_until_ms,
         at_ms=page.fetched_at_ms,
+    )
+
+
+def given_back(request: FetchRequest, url: CrawlUrl, now_ms: int, reason: str) -> Fetched | RobotsFetched:
+    """The fact by which the frontier sends a request again, with the same try; `reason`: one of `GIVEN_BACK`."""
+    if request.kind != "robots":
+        return unfetched(request, now_ms, reason)
+    return RobotsFetched(
+        key=request.key,
+        origin=origin(url),
+        reason=reason,
+        fp=request.fp,
+        attempt=request.attempt,
+        lease_until_ms=request.lease_until_ms,
+        at_ms=now_ms,
     )
 
 
