@@ -72,12 +72,8 @@ class SchedulerApp(faust.App):
     @property
     def unread_partitions(self) -> set[int]:
         """Of those, partitions whose changelogs are not all assigned with them, so that nobody has read them."""
-        read = [{tp.partition for tp in self.consumer.assignment() if tp.topic == topic} for topic in self._changelogs]
-        return self.owned_partitions.difference(set.intersection(*read))
-
-    @property
-    def _changelogs(self) -> tuple[str, ...]:
-        return self.frontier_tables.changelogs
+        assigned, topics = self.consumer.assignment(), self.frontier_tables.changelogs
+        return {each for each in self.owned_partitions if not all(TP(topic, each) in assigned for topic in topics)}
 
     @property
     def at_rest(self) -> bool:
@@ -89,12 +85,6 @@ class SchedulerApp(faust.App):
         """True when another rebalance has begun since the assignment whose tables are recovered."""
         tables: Any = self.tables
         return bool(tables.recovery.overtaken)
-
-    def rest_changelogs(self) -> None:
-        """Recovery is over: fetch no changelog until the next rebalance."""
-        changelogs = set(self._changelogs)
-        consumer: Any = self.consumer
-        consumer.rest({tp for tp in self.consumer.assignment() if tp.topic in changelogs})
 
     def _new_transport(self) -> Any:
         return Transport(self.conf.broker_consumer, self)

@@ -118,6 +118,16 @@ class BulkRecovery(Recovery):
             if persisted is not None:
                 self.active_offsets[tp] = persisted
 
+    def need_recovery(self) -> bool:
+        """Never: Faust's consumer fetches no changelog.
+
+        Raises:
+            RuntimeError: something was not read after all.
+        """
+        if super().need_recovery():
+            raise RuntimeError("a changelog was not read to its end")
+        return False
+
     async def _wait(self, coro: Any, timeout: Any = None) -> None:  # noqa: ARG002, ASYNC109  (Faust's signature)
         """Reading takes as long as it takes; requests have time limits of their own."""
         await super()._wait(coro)

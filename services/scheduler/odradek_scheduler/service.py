@@ -112,7 +112,6 @@ class Scheduler:
         self.reporter.folded()
 
     def _settled(self) -> None:
-        self.app.rest_changelogs()
         self._news()
         self.completing.settled()
 

@@ -1,6 +1,7 @@
 """How Faust meets Kafka here: aiokafka reads, librdkafka writes."""
 
 import ssl
+from collections.abc import Iterable
 from typing import Any, Final
 
 import faust
@@ -57,27 +58,29 @@ class PromptThread(driver.AIOKafkaConsumerThread):
         kafka._coordinator.__class__ = LeavingCoordinator  # noqa: SLF001  (as above)
 
 
-class ChangelogsAtRest(driver.Consumer):
-    """A consumer that can stop fetching changelogs.
+class ChangelogsPaused(driver.ConsumerRebalanceListener):
+    """Pauses changelogs as soon as they are assigned: they are read in bulk by another consumer (`recovery.py`).
 
-    Faust leaves them assigned and only drops what it did not ask for; then aiokafka holds back every fetch for up to
-    0.1 s each time a changelog brings something that nobody takes (aiokafka/consumer/fetcher.py, `prefetch_backoff`).
+    Faust leaves them assigned and only drops what it did not ask for. Until it has sought to their ends, aiokafka would
+    read them from the beginning, 4 MiB of each for nothing; and later hold back every fetch for up to 0.1 s each time a
+    changelog brings something that nobody takes (aiokafka/consumer/fetcher.py, `prefetch_backoff`).
     """
+
+    async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
+        """Before anything is fetched."""
+        app: Any = self._thread.app
+        changelogs = set(app.frontier_tables.changelogs)
+        self._thread._ensure_consumer().pause(*(tp for tp in assigned if tp.topic in changelogs))  # noqa: SLF001  (Faust has no door to it)
+        await super().on_partitions_assigned(assigned)
+
+
+class ChangelogsAtRest(driver.Consumer):
+    """A consumer that fetches no changelog."""
+
+    RebalanceListener = ChangelogsPaused
 
     def _new_consumer_thread(self) -> Any:
         return PromptThread(self, loop=self.loop, beacon=self.beacon)
-
-    def rest(self, changelogs: set[TP]) -> None:
-        """Fetch nothing from these partitions until the next rebalance."""
-        kafka = self._thread._ensure_consumer()  # noqa: SLF001  (Faust has no door to it)
-        parts = [TopicPartition(tp.topic, tp.partition) for tp in changelogs]
-
-        def pause() -> None:
-            kafka.pause(*parts)
-            for part in parts:
-                kafka._fetcher._records.pop(part, None)  # noqa: SLF001  (as above)
-
-        self._thread.thread_loop.call_soon_threadsafe(pause)
 
     def on_buffer_full(self, tp: TP) -> None:
         """Keep on asking for the partition: the agent's full queue holds up the reader itself.
