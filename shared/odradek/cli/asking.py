@@ -87,9 +87,18 @@ def explain(job: str, url: str, api: Api = LOCAL, as_json: AsJson = False) -> No
     """Why a URL was or would be fetched, skipped or refused by a job."""
     with rest(api) as gateway:
         found = gateway.get("/v1/explain", job=job, url=url)
-    if not wants_json(as_json=as_json) and isinstance(found.get("frontier"), dict):
-        found |= {f"frontier.{name}": value for name, value in found.pop("frontier").items()}
-    show(found, as_json=as_json)
+    show(found if wants_json(as_json=as_json) else told_first(found), as_json=as_json)
+
+
+def told_first(found: dict[str, Any]) -> dict[str, Any]:
+    """What a person wants to know of a URL: what has become of it and why; then where it belongs, then all the rest."""
+    known = dict(found.pop("frontier") or {})
+    following = dict(known.pop("next", None) or {})
+    first = {"url": found.pop("url"), "state": known.pop("state", None), "why": following.get("why")}
+    first |= {name: known.pop(name, None) for name in ("reason", "status")}
+    first |= {"robots": (known.pop("robots", None) or {}).get("rule"), "scope": found.pop("sentence")}
+    rest = {name: value for name, value in known.items() if name not in ("url", "canonical", "fp", "key")}
+    return first | {"due_ms": following.get("due_ms")} | found | rest
 
 
 @hosts_app.command("list")

@@ -51,7 +51,10 @@ def application(arguments: Sequence[str], *, whole: bool = False) -> typer.Typer
 
     Without a command there is only the help to print; `whole`: all of it, with every option.
     """
-    app = typer.Typer(name="odradek", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app = typer.Typer(
+        name="odradek", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False,
+        context_settings={"max_content_width": 120},
+    )  # fmt: skip
     app.callback(help=HELP)(lambda: None)
     known = [arguments[0]] if arguments and arguments[0] in COMMANDS else []
     if not known and not whole:

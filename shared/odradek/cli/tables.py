@@ -10,10 +10,13 @@ from rich.console import Console
 from rich.table import Table
 
 from odradek.cli.rest import Rest
+from odradek.contracts import LATEST_MS, timestamp
 from odradek.keys import key_to_send
 
 Api = Annotated[str, typer.Option("--api", envvar="ODRADEK_API_URL", help="Address of the gateway.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+LONG_AGO_MS = 10**12
+"""In 2001: what is more is an instant, what is less a span of time."""
 LOCAL = "http://127.0.0.1:8000"
 
 
@@ -61,18 +64,21 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     for name in columns:
         table.add_column(name, overflow="fold")
     for row in rows:
-        table.add_row(*(_cell(row.get(name)) for name in columns))
+        table.add_row(*(_cell(name, row.get(name)) for name in columns))
     return table
 
 
 def _upright(row: dict[str, Any]) -> Table:
     table = Table(show_header=False, box=None)
     for name, value in row.items():
-        table.add_row(name, _cell(value))
+        if value is not None:
+            table.add_row(name, _cell(name, value))
     return table
 
 
-def _cell(value: Any) -> str:
+def _cell(name: str, value: Any) -> str:
+    if name.endswith("_ms") and isinstance(value, int) and LONG_AGO_MS < value <= LATEST_MS:
+        return timestamp(value)
     if isinstance(value, dict | list):
         return _plain(json.dumps(value, ensure_ascii=False))
     return "" if value is None else _plain(str(value))

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from odradek.cli.asking import told_first
 from odradek.cli.doctor import examine
 from odradek.cli.jobs import patch_of
 from odradek.cli.main import COMMANDS, application
@@ -292,3 +293,27 @@ def test_what_sites_say_steers_no_terminal_and_is_no_markup(
     show([{"url": said}], as_json=False)
 
     assert "https://a.example/a[/b][red]:smile:\\x1b[31m\\u202e" in capsys.readouterr().out
+
+
+def test_a_person_sees_first_what_has_become_of_a_url_and_instants_as_such(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    url = "https://a.example/x"
+    found = {
+        "url": url, "canonical": url, "sentence": "as a link it would be accepted", "refusal": None,
+        "frontier": {
+            "url": url, "state": "skipped", "reason": "robots", "status": None,
+            "robots": {"state": "denied", "rule": "Disallow: /x (line 2)"},
+            "next": {"verdict": "ended", "why": "It has ended: skipped.", "due_ms": 1_796_046_431_578},
+        },
+    }  # fmt: skip
+
+    show(told_first(found), as_json=False)
+
+    rows = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
+    assert [(name, value.strip()) for name, value in rows] == [
+        ("url", url), ("state", "skipped"), ("why", "It has ended: skipped."), ("reason", "robots"),
+        ("robots", "Disallow: /x (line 2)"), ("scope", "as a link it would be accepted"),
+        ("due_ms", "2026-11-30T13:47:11.578Z"), ("canonical", url),
+    ]  # fmt: skip
