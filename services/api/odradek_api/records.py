@@ -146,6 +146,7 @@ class Records:
             wanted=record.wanted,
             spec={name: value for name, value in record.spec.items() if name != "seeds"} if spec else None,
             run=record.run,
+            asked_run=record.asked_run,
             created_at_ms=record.created_at_ms,
             at_ms=record.changed_at_ms,
         )

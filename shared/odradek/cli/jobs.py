@@ -106,11 +106,16 @@ def audit(
 
 
 @jobs_app.command("runs")
-def runs(job: str, api: Api = LOCAL, as_json: AsJson = False) -> None:  # noqa: FBT002
+def runs(
+    job: str,
+    begin: Annotated[bool, typer.Option("--begin", help="Begin the next one now.")] = False,  # noqa: FBT002
+    api: Api = LOCAL,
+    as_json: AsJson = False,  # noqa: FBT002
+) -> None:
     """The runs of a recurring job, when the next one begins, and whether it will be in time."""
+    path = f"/v1/jobs/{segment(job)}/runs"
     with rest(api) as gateway:
-        found = gateway.get(f"/v1/jobs/{segment(job)}/runs")
-    show(found, as_json=as_json)
+        show(gateway.post(path) if begin else gateway.get(path), as_json=as_json)
 
 
 @jobs_app.command("freshness")

@@ -137,6 +137,8 @@ class JobChanged(Message, frozen=True, tag_field="fact", tag=True):
     spec: dict[str, Any] | None = None
     """The validated specification, secrets still as `${env:NAME}`; null: unchanged."""
     run: int = 1
+    asked_run: int = 0
+    """A person wants this run to begin at once."""
     created_at_ms: int = 0
     """When the job was accepted; 0: not told, then the first fact's own time."""
     at_ms: int = 0

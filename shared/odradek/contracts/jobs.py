@@ -48,6 +48,8 @@ class JobRecord(Message, frozen=True):
     """At least one seed was accepted by the gateway."""
     run: int = 1
     """As far as the gateway has heard; the scheduler begins runs."""
+    asked_run: int = 0
+    """A person wants this run of a recurring job to begin at once, without waiting until it is due."""
     created_at_ms: int = 0
     changed_at_ms: int = 0
     idempotency_key: str | None = None

@@ -119,3 +119,18 @@ async def test_freshness_is_asked_for_a_span_of_time() -> None:
     async with world.client() as client:
         answer = await client.get(f"/v1/jobs/{job}/freshness", params={"within": "soon"})
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "within")
+
+
+async def test_the_next_run_begins_now_if_a_person_wants_it_and_none_is_under_way() -> None:
+    world = World()
+    job = await submitted(world, **DAILY)
+    heard(world, job, 3)
+    async with world.client() as client:
+        busy = await client.post(f"/v1/jobs/{job}/runs")
+        world.progress.values[job] = Reached(job=job, state="complete", epoch=1, run=3)
+        taken = await client.post(f"/v1/jobs/{job}/runs")
+        once = await submitted(world)
+        never = await client.post(f"/v1/jobs/{once}/runs")
+    assert (busy.status_code, taken.status_code, never.status_code) == (409, 202, 409)
+    told = [fact for _, fact in world.log.facts(JobChanged)]
+    assert [fact.asked_run for fact in told if fact.job == job][-1] == 4  # type: ignore[union-attr]  # by its kind

@@ -184,6 +184,18 @@ def test_after_a_take_over_the_run_under_way_is_told_once_more_and_begins_once()
     assert (crawl.ledger(run=2).accepted, crawl.run) == (before, 2)
 
 
+def test_a_run_that_a_person_asks_for_begins_at_once_and_the_next_one_counts_from_it() -> None:
+    crawl = Recurring("a")
+    crawl.crawl_all()
+    crawl.end_run()
+    crawl.fold(JobChanged(job="j", version=2, epoch=1, asked_run=2))
+    crawl.after(s=600).crawl_all()
+    assert crawl.run == 2
+    crawl.end_run()
+    assert crawl.plan.next_at_ms == NOW_MS + 600_000 + HOUR_MS
+    assert crawl.after(s=3000).dispatch() == []
+
+
 # ---- what is taken over
 
 

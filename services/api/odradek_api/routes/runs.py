@@ -12,7 +12,8 @@ from odradek_api.core.problems import wrong_fields
 from odradek_api.core.runs import plan_of, runs_shown
 from odradek_api.openapi import errors
 from odradek_api.parts import parts
-from odradek_api.routes.jobs import JobId
+from odradek_api.routes.jobs import JobId, shown
+from odradek_api.running import ask_run
 
 router = APIRouter(prefix="/v1/jobs", tags=["runs"])
 
@@ -21,6 +22,13 @@ router = APIRouter(prefix="/v1/jobs", tags=["runs"])
 async def runs(request: Request, job: JobId) -> dict[str, Any]:
     """The runs of a recurring job with their figures, when the next one begins, and whether it will be in time."""
     return runs_shown(plan_of(parts(request).gateway.standing(job).reports))
+
+
+@router.post("/{job}/runs", status_code=202, response_model=models.Job, responses=errors(404, 409, 503))
+async def begin_run(request: Request, job: JobId) -> dict[str, Any]:
+    """Begin the next run of a recurring job now, without waiting until it is due; with `every` the next counts from it."""
+    given = parts(request)
+    return shown(given, await ask_run(given.gateway, job))
 
 
 @router.get("/{job}/freshness", response_model=models.Freshness, responses=errors(404, 422, 503))

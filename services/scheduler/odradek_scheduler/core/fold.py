@@ -209,7 +209,7 @@ class Fold:
         job, counts = self._touched.job(fact.job)
         if counts and fact.version >= job.version:
             job.version, job.wanted, job.at_ms = fact.version, fact.wanted, fact.at_ms
-            job.epoch = max(job.epoch, fact.epoch)
+            job.epoch, job.asked_run = max(job.epoch, fact.epoch), max(job.asked_run, fact.asked_run)
             job.spec = job.spec if fact.spec is None else fact.spec
             job.created_at_ms = job.created_at_ms or fact.created_at_ms or fact.at_ms
             limiting.heard(job, fact, self._offset)

@@ -133,6 +133,8 @@ class Starts:
         if terms.schedule.fresh_by is not None:
             anchor_ms = max(last.deadline_ms or last.due_ms, last.ended_ms)
         due = next_due(terms.schedule, anchor_ms, now_ms, lead_ms(chronicle))
+        if self._memory.cache.job(job).asked_run > run and due.at_ms > now_ms:
+            due = due._replace(at_ms=now_ms)
         seen = outlook(chronicle, run, due.deadline_ms, max(due.at_ms, now_ms), whole=True)
         self._plan(job, _planned(chronicle, seen, next_run=run + 1, next_at_ms=due.at_ms, deadline_ms=due.deadline_ms))
         self._warn(job, run + 1, due.deadline_ms, seen, now_ms)

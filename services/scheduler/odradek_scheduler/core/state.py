@@ -242,6 +242,9 @@ class Job(msgspec.Struct, array_like=True):
     limits: list[tuple[int, int, int | None, int | None]] = []
     """The last limits: the offset at which they were set, the job's version, `max_pages`, `max_pages_per_host`."""
 
+    asked_run: int = 0
+    """A person wants this run to begin at once."""
+
     def run_before(self, offset: int) -> int:
         """The run that is under way for a batch at this offset: begun by an earlier one."""
         for began_at, run, _ in reversed(self.begun):
