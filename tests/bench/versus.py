@@ -46,7 +46,6 @@ async def rounds(catalogue: Catalogue, count: int, python: str | None, fetchers:
     found: dict[str, list[Crawled]] = {"scrapy": [], "odradek": []} if python else {"odradek": []}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        folder.chmod(0o755)  # nginx started by root reads as another user
         write_pages(catalogue, folder / "site")
         async with serving(folder / "site", catalogue.port) as site:
             for number in range(count):

@@ -35,7 +35,8 @@ DEADLINE_S = 10
 
 
 def write_pages(catalogue: Catalogue, root: Path) -> None:
-    """Every page and robots.txt as files."""
+    """Every page and robots.txt as files, for nginx too, which reads as another user when root has started it."""
+    root.parent.chmod(0o755)
     (root / "p").mkdir(parents=True)
     (root / "robots.txt").write_bytes(ROBOTS)
     for page in range(catalogue.pages):
