@@ -367,7 +367,10 @@ class World:
         self._some(f"fetcher: gives {request.fp} try {request.attempt} back", [fact, commit])
 
     def _told_back(self, request: FetchRequest, reason: str | None) -> None:
-        self.answered(request)
+        if reason == "overdue":
+            self.request_died(request)
+        else:
+            self.answered(request)
         if request.kind == "robots":
             heard: Fact = RobotsFetched(
                 key=request.key, origin=f"https://{request.key}", reason=reason, fp=request.fp,
