@@ -1,14 +1,14 @@
 """Several schedulers that start at the same moment: every partition is taken over, whatever rebalances follow.
 
-Twelve partitions of Apache Kafka, three schedulers. `STARTS` (default 1; full size 12) is how often they start together; each time a
-new URL in every partition must be asked for within `WITHIN_S`. Every second time they are killed before, else they
-leave the group.
+Twelve partitions of Apache Kafka, three schedulers. `STARTS` (default 1; full size 12) is how often they start
+together; each time all of them must take partitions over, and then a new URL in every partition be asked for, each
+within `WITHIN_S`. Every second time they are killed before, else they leave the group.
 """
 
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -53,18 +53,21 @@ def starts(settings: Settings, log: Path) -> list[float]:
         world.submit()
         for number in range(STARTS):
             urls = [f"https://host{host}.example/{number}" for host in hosts]
+            logs = [log.with_name(f"{number}-{each}.log") for each in range(SCHEDULERS)]
             with ExitStack() as running, ThreadPoolExecutor(SCHEDULERS) as together:
                 began = time.monotonic()
-                started = [
-                    running.enter_context(SchedulerProcess(settings, log.with_name(f"{number}-{each}.log")))
-                    for each in range(SCHEDULERS)
-                ]
+                started = [running.enter_context(SchedulerProcess(settings, each)) for each in logs]
+                until(all_have_taken_over(logs), WITHIN_S, "not all take partitions over")
                 world.seed(urls)
                 asked_for(world, urls)
                 took.append(time.monotonic() - began)
                 if number % 2 == 0:
                     assert list(together.map(lambda each: each.stop(within_s=8), started)) == [0] * SCHEDULERS
     return took
+
+
+def all_have_taken_over(logs: list[Path]) -> Callable[[], bool]:
+    return lambda: all('"event": "taken_over"' in log.read_text() for log in logs)
 
 
 def asked_for(world: World, urls: list[str]) -> None:
