@@ -28,7 +28,7 @@ LITTLE_BYTES = 2**30
 """Less room than this in the state folder is too little."""
 FEW_FILES = 1024
 """Connections and tables are files; a fetcher and a scheduler need more than so many."""
-UP = "or start everything on this machine with odradek up"
+UP = "or start everything on this machine with odradek up, and export what it prints"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -49,6 +50,15 @@ def up(
         asyncio.run(_run(options))
 
 
+def exports_of(options: StackOptions, env: Mapping[str, str]) -> str:
+    """Variables that lead to the engines which the stack has started itself; others are known to who named them."""
+    own = {
+        "ODRADEK_KAFKA_BOOTSTRAP": options.kafka, "ODRADEK_MONGODB_URL": options.mongodb,
+        "ODRADEK_ELASTICSEARCH_URL": options.elasticsearch,
+    }  # fmt: skip
+    return " ".join(f"{name}={env[name]}" for name, given in own.items() if given is None)
+
+
 async def _run(options: StackOptions) -> None:
     show = Presenter()
     stop = asyncio.Event()
@@ -68,6 +78,8 @@ async def _run(options: StackOptions) -> None:
             starting.result()
             show.say(f"Odradek is at {stack.api_url} (API documents at {stack.api_url}/docs); Ctrl-C stops it")
             show.say(f"Kafka is at {stack.env['ODRADEK_KAFKA_BOOTSTRAP']}")
+            if exports := exports_of(options, stack.env):
+                show.say(f"Where odradek doctor is to find the engines: export {exports}")
             await stopping
         else:
             starting.cancel()

@@ -19,6 +19,8 @@ from odradek.cli.jobs import patch_of
 from odradek.cli.main import COMMANDS, application
 from odradek.cli.rest import Rest, segment
 from odradek.cli.tables import show
+from odradek.cli.up import exports_of
+from odradek.engines.stack import StackOptions
 from odradek.errors import InfrastructureAway, UserError
 
 CLOSED = "http://127.0.0.1:1"
@@ -317,3 +319,14 @@ def test_a_person_sees_first_what_has_become_of_a_url_and_instants_as_such(
         ("robots", "Disallow: /x (line 2)"), ("scope", "as a link it would be accepted"),
         ("due_ms", "2026-11-30T13:47:11.578Z"), ("canonical", url),
     ]  # fmt: skip
+
+
+def test_up_names_the_engines_that_it_has_started_itself() -> None:
+    env = {
+        name: f"at {name}" for name in ("ODRADEK_KAFKA_BOOTSTRAP", "ODRADEK_MONGODB_URL", "ODRADEK_ELASTICSEARCH_URL")
+    }
+    options = StackOptions(folder=Path("up"), environ={}, mongodb="mongodb://user:word@elsewhere")
+
+    assert exports_of(options, env) == (
+        "ODRADEK_KAFKA_BOOTSTRAP=at ODRADEK_KAFKA_BOOTSTRAP ODRADEK_ELASTICSEARCH_URL=at ODRADEK_ELASTICSEARCH_URL"
+    )
