@@ -119,7 +119,7 @@ class Rebalancing:
             return False
         log.error("partitions_reconciled", **self._found._asdict())
         metrics.RECONCILED.inc()
-        self._found = Difference()
+        self._found, self._began = Difference(), time.monotonic()
         self._settle(positions)
         return True
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
-from odradek_scheduler.core.keys import run_id, split_page_key
+from odradek_scheduler.core.cache import Cache
+from odradek_scheduler.core.keys import run_id, split_page_key, split_run_id
 from odradek_scheduler.core.memory import Memory
 from odradek_scheduler.core.tables import Tables
 
@@ -35,17 +36,21 @@ def building(memory: Memory, tables: Tables, pages_a_step: int) -> Iterator[int]
             memory.cache.trim()
             work, queue = 0, None  # what is learned meanwhile may end the queue
             yield count
-    for run in [run for run in memory.queues if memory.cache.ledger(run).closed_at is not None]:
+    for run in [run for run in memory.queues if _is_closed(memory.cache, run)]:
         memory.close(run)
         yield count
     for job in memory.cache.purged:
-        memory.purge(job)  # also what a kill has left of one purged long ago
+        memory.purging.begin(job)  # also what a kill has left of one purged long ago
     for jobs, (job, record) in enumerate(list(memory.cache.jobs.items()), 1):
         for _ in _adopting(memory, run_id(job, record.run), pages_a_step):
             yield count
         if jobs % _JOBS_A_STEP == 0:
             memory.cache.trim()
             yield count
+
+
+def _is_closed(cache: Cache, run: str) -> bool:
+    return cache.ledger(run).closed_at is not None or split_run_id(run)[0] in cache.purged
 
 
 def _adopting(memory: Memory, run: str, at_once: int) -> Iterator[None]:
