@@ -5,16 +5,15 @@ from typing import Any
 
 import structlog
 from confluent_kafka import Consumer, KafkaException
-from confluent_kafka.admin import AdminClient
 
 from odradek.errors import InfrastructureAway
-from odradek.kafka.client import connection_config, consumer_config
+from odradek.kafka.client import consumer_config
+from odradek.kafka.members import Groups
 from odradek.settings import Settings
 from odradek.topics import JOBS
 
 POLL_S = 0.2
 STOP_S = 5.0
-ASK_S = 3.0
 log = structlog.get_logger()
 
 
@@ -24,7 +23,7 @@ class Lease:
     def __init__(self, settings: Settings, group: str, name: str = "") -> None:
         self._settings, self._group, self._name = settings, settings.group(group), name
         self._held, self._stopping = Event(), Event()
-        self._admin = AdminClient(connection_config(settings) | {"log_level": 0, "error_cb": lambda _: None})
+        self._groups = Groups(settings)
         self._thread = Thread(target=self._run, name=f"lease-{group}", daemon=True)
 
     def start(self) -> None:
@@ -43,8 +42,7 @@ class Lease:
             InfrastructureAway: Kafka does not tell.
         """
         try:
-            asked = self._admin.describe_consumer_groups([self._group], request_timeout=ASK_S)
-            return frozenset(member.client_id for member in asked[self._group].result().members)
+            return frozenset(self._groups.names(self._group))
         except KafkaException as error:
             raise InfrastructureAway(str(error)) from error
 

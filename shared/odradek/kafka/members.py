@@ -12,22 +12,40 @@ WORKED_THROUGH = (FRONTIER, SCHEDULED, PAGES, ITEMS)
 """Topics whose groups tell of every service that works by itself."""
 
 
-class Members:
-    """Asks the brokers. Blocking."""
+class Groups:
+    """Asks the brokers for the members of consumer groups. Blocking.
+
+    librdkafka's newer question to a group's coordinator ends the whole process when the connection breaks in the midst
+    of it (its issue 4605), so this is its older one to every broker.
+    """
 
     def __init__(self, settings: Settings) -> None:
         # Without a callback librdkafka writes every attempt to standard error.
         self._admin = AdminClient(connection_config(settings) | {"log_level": 0, "error_cb": lambda _: None})
+
+    def names(self, group: str) -> list[str]:
+        """The client ids of a group's members (named with prefix); nobody where there is no such group.
+
+        Raises:
+            KafkaException: the brokers do not tell.
+        """
+        return [str(member.client_id) for found in self._admin.list_groups(group, TIMEOUT_S) for member in found.members]
+
+
+class Members:
+    """Counts the processes of each service."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._kafka = Groups(settings)
         self._groups = {settings.group(GROUPS[topic]): GROUPS[topic].partition(".")[0] for topic in WORKED_THROUGH}
         self._groups[settings.group(GATEWAYS_GROUP)] = "api"
 
     def count(self) -> dict[str, int | str]:
         """By service the number of its processes; a sentence where a group cannot be asked."""
         found: dict[str, int | str] = {}
-        asked = self._admin.describe_consumer_groups(list(self._groups), request_timeout=TIMEOUT_S)
-        for group, future in asked.items():
+        for group, service in self._groups.items():
             try:
-                found[self._groups[group]] = len(future.result().members)
+                found[service] = len(self._kafka.names(group))
             except KafkaException as error:
-                found[self._groups[group]] = f"cannot be asked: {error.args[0].str()}"
+                found[service] = f"cannot be asked: {error.args[0].str()}"
         return found
