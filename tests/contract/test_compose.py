@@ -116,6 +116,14 @@ def test_a_container_of_ours_can_write_nothing_and_gain_nothing(name: str) -> No
     assert (found["read_only"], found["cap_drop"], found["security_opt"]) == (True, ["ALL"], ["no-new-privileges:true"])
 
 
+@pytest.mark.parametrize("name", ["scheduler", "parser"])
+def test_a_service_that_writes_into_its_folder_has_one(name: str) -> None:
+    """The rest of its file system is read-only."""
+    mounted = [volume.split(":")[-1] for volume in services("services.yaml")[name]["volumes"]]
+    assert mounted == ["/state"]
+    assert "mountPath: /state" in (COMPOSE / "kubernetes" / f"{name}.yaml").read_text()
+
+
 def test_a_fetcher_reaches_no_store() -> None:
     found = services("services.yaml")
     assert {name: found[name]["networks"] for name in ("scheduler", "fetcher", "parser")} == {
