@@ -3,13 +3,15 @@
 On embedded Kafka and a MongoDB (the embedded SecantusDB, or `--mongodb URL`), the parts in this order or those that
 `--parts` names:
 
-- `plain`: one round, undisturbed. Every item is compared with what was sent;
+- `plain:send`, `plain:store`, `plain:compare`: one round, undisturbed; every item is compared with what was sent;
 - `export`: that round's items to Parquet by a process of its own, as the gateway does it, read back and compared;
-- `disturbed`: every fifth item comes twice and the indexer is killed with -9 at a third and at two thirds;
+- `disturbed:…`, the same three: every fifth item comes twice, and the indexer is killed with -9 at a third and at two
+  thirds of what is to be stored;
 - `events`: crawl events into the embedded search engine, `--events` of them.
 
-`--state FOLDER` keeps the engines' data, so that the parts may be run one by one. Prints rates, peak memory and
-processor time, of the indexer from its first commit on; figures of two machines do not compare.
+`--state FOLDER` keeps the engines' data, so that the parts may be run one by one, and `store` in pieces of `--seconds`.
+Prints rates, peak memory and processor time, of the indexer from its first commit on; figures of two machines do not
+compare.
 """
 
 import argparse
@@ -22,6 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -46,6 +49,7 @@ from odradek.stores import connect_documents, connect_search, count_path, export
 from odradek.topics import GROUPS, ITEMS, JOBS, LOGS
 from odradek_api.reading import Reader
 
+PARTS = "plain:send,plain:store,plain:compare,export,disturbed:send,disturbed:store,disturbed:compare,events"
 LOOK_EVERY_S = 0.2
 DEADLINE_S = 3600
 
@@ -58,39 +62,41 @@ class Bench:
         self._settings, self._env, self._engines = settings, env, engines
         self._ends = Ends(settings)
 
-    def round(self, job: str, items: int, *, disturbed: bool) -> None:
-        """One job's items, from an empty backlog to the last commit."""
+    def send(self, job: str, items: int, *, twice: bool) -> None:
+        """One job's items into the topic."""
         self._know(job)
-        sent_s = _timed(lambda: self._send(ITEMS, _each(job, items, twice=disturbed)))
-        ends = self._ends.end_offsets(ITEMS)
+        sent_s = _timed(lambda: self._send(ITEMS, _each(job, items, twice=twice)))
+        say(f"{job}: {items:,} items sent in {sent_s:.0f} s{', every fifth twice' if twice else ''}")
+
+    def store(self, job: str, seconds: float, *, disturbed: bool) -> None:
+        """What lies in the topic into MongoDB, to the last commit or for so many seconds."""
+        end, before = sum(self._ends.end_offsets(ITEMS).values()), self._committed()
         begun, indexer, spent = time.monotonic(), Indexer(self._env), self._spent()
-        kills = [sum(ends.values()) // 3, 2 * sum(ends.values()) // 3] if disturbed else []
-        before = sum(self._ends.committed(GROUPS[ITEMS], ITEMS).values())
-        first, already = None, 0
-        while (done := sum(self._ends.committed(GROUPS[ITEMS], ITEMS).values())) < sum(ends.values()):
+        kills = [before + (end - before) * part // 3 for part in (1, 2)] if disturbed else []
+        first, already, killed = None, 0, 0
+        while (done := self._committed()) < end and time.monotonic() < begun + seconds:
             if first is None and done > before:
-                first, already = time.monotonic(), done - before
+                first, already = time.monotonic(), done
                 indexer.begun()
             indexer.look()
-            if kills and done >= before + (kills[0] * (sum(ends.values()) - before) // sum(ends.values())):
+            if kills and done >= kills[0]:
                 kills.pop(0)
+                killed += 1
                 indexer.kill()
                 indexer.start()
-            assert time.monotonic() < begun + DEADLINE_S, f"{done} of {sum(ends.values())} committed"
             time.sleep(LOOK_EVERY_S)
-        took_s = time.monotonic() - (first or begun)
+        took_s, measured = time.monotonic() - (first or begun), max(done - already, 1)
         indexer.look()
-        delivered = sum(ends.values()) - before
-        measured = delivered - already
-        engines = (f"{name} {(now - spent[name]) / delivered * 1e6:.0f} us" for name, now in self._spent().items())
+        engines = (f"{name} {(now - spent[name]) / measured * 1e6:.0f}" for name, now in self._spent().items())
         say(
-            f"{job}: {delivered:,} records sent in {sent_s:.0f} s; stored in {took_s:.1f} s = "
-            f"{measured / took_s:,.0f}/s ({time.monotonic() - begun:.1f} s from the start of the process), "
-            f"RSS {indexer.peak_rss / 2**20:.0f} MiB; CPU a record: indexer {indexer.cpu_us(measured):.1f} us, "
-            f"{', '.join(engines)}; load {os.getloadavg()[0]:.1f}"
+            f"{job}: {done - before:,} records stored in {took_s:.1f} s = {measured / took_s:,.0f}/s, "
+            f"{end - done:,} are left; killed {killed} times; RSS {indexer.peak_rss / 2**20:.0f} MiB; CPU a record: "
+            f"indexer {indexer.cpu_us(measured):.1f} us, {', '.join(engines)}; load {os.getloadavg()[0]:.1f}"
         )
         indexer.stop()
-        self._compare(job, items)
+
+    def _committed(self) -> int:
+        return sum(self._ends.committed(GROUPS[ITEMS], ITEMS).values())
 
     def _spent(self) -> dict[str, float]:
         """Processor time of the engines so far."""
@@ -137,7 +143,8 @@ class Bench:
         assert number == items, f"{number} of {items} items in the file"
         say(f"{job}: {number:,} items read back from Parquet, each equal and in the order of ids")
 
-    def _compare(self, job: str, items: int) -> None:
+    def compare(self, job: str, items: int) -> None:
+        """Every item with what was sent."""
         database = connect_documents(self._settings)
         begun, number, sorted_ = time.monotonic(), 0, True
         last = ""
@@ -211,10 +218,11 @@ async def main() -> None:
     """Do what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--items", type=int, default=1_000_000)
-    parser.add_argument("--events", type=int, default=0)
+    parser.add_argument("--events", type=int, default=20_000)
     parser.add_argument("--partitions", type=int, default=12)
     parser.add_argument("--mongodb", help="a MongoDB that exists")
-    parser.add_argument("--parts", default="plain,export,disturbed,events")
+    parser.add_argument("--parts", default=PARTS)
+    parser.add_argument("--seconds", type=float, default=3600, help="how long a `store` may take")
     parser.add_argument("--state", type=Path, help="where engines keep their data; else nowhere")
     parser.add_argument("--export-to", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--job", help=argparse.SUPPRESS)
@@ -249,11 +257,16 @@ async def run(asked: argparse.Namespace, folder: Path) -> None:
     bench = Bench(settings, env, running)
     say(f"MongoDB: {asked.mongodb or 'embedded SecantusDB'}; load {os.getloadavg()[0]:.1f}")
     parts = {
-        "plain": lambda: bench.round("plain", asked.items, disturbed=False),
-        "export": lambda: bench.export("plain", asked.items, folder),
-        "disturbed": lambda: bench.round("disturbed", asked.items, disturbed=True),
-        "events": lambda: bench.events("events", asked.events) if asked.events else None,
+        f"{job}:{step}": work
+        for job, disturbed in (("plain", False), ("disturbed", True))
+        for step, work in {
+            "send": partial(bench.send, job, asked.items, twice=disturbed),
+            "store": partial(bench.store, job, asked.seconds, disturbed=disturbed),
+            "compare": partial(bench.compare, job, asked.items),
+        }.items()
     }
+    parts["export"] = partial(bench.export, "plain", asked.items, folder)
+    parts["events"] = partial(bench.events, "events", asked.events)
     try:
         for part in asked.parts.split(","):
             await asyncio.to_thread(parts[part])

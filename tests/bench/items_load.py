@@ -9,6 +9,7 @@ from typing import Any
 import psutil
 
 from odradek.contracts import EcsEvent, EcsService, EcsUrl, Item, LogEvent, OdradekFields
+from odradek.runtime.supervisor import tethered
 
 AT_MS = 1_790_000_000_000
 
@@ -24,7 +25,8 @@ class Indexer:
         self.start()
 
     def start(self) -> None:
-        self._process = subprocess.Popen([sys.executable, "-m", "odradek", "service", "indexer"], env=self._env)
+        command = [sys.executable, "-m", "odradek", "service", "indexer"]
+        self._process = subprocess.Popen(tethered(command), env=self._env)
         self._seen = psutil.Process(self._process.pid)
 
     def look(self) -> None:

@@ -43,7 +43,7 @@ def consumer_config(settings: Settings, group: str) -> dict[str, Any]:
         "heartbeat.interval.ms": int(settings.session_timeout * 1000 / 5),
         "max.poll.interval.ms": 300_000,
         "fetch.wait.max.ms": 500,
-        "fetch.message.max.bytes": 2 * 1024 * 1024,
+        "fetch.message.max.bytes": 512 * 1024,  # of a partition, compressed: unpacked it may be ten times as much
         "fetch.max.bytes": MAX_MESSAGE_BYTES,
         "queued.max.messages.kbytes": 32_768,
         "receive.message.max.bytes": 2 * MAX_MESSAGE_BYTES + ENVELOPE_BYTES,
