@@ -38,6 +38,7 @@ from tests.bench.items_load import Indexer, an_event, an_item
 from odradek.contracts import JobRecord, encode
 from odradek.engines.kafka import kafka_engine
 from odradek.engines.stores import elasticsearch_engine, mongodb_engine
+from odradek.errors import InfrastructureAway
 from odradek.exporting import TABLES
 from odradek.kafka.admin import apply_topics
 from odradek.kafka.client import producer_config
@@ -52,6 +53,7 @@ from odradek_api.reading import Reader
 PARTS = "plain:send,plain:store,plain:compare,export,disturbed:send,disturbed:store,disturbed:compare,events"
 LOOK_EVERY_S = 0.2
 DEADLINE_S = 3600
+READY_S = 120
 
 
 class Bench:
@@ -61,6 +63,20 @@ class Bench:
         """`engines`: by name, those that run here."""
         self._settings, self._env, self._engines = settings, env, engines
         self._ends = Ends(settings)
+
+    def wait_ready(self) -> None:
+        """Until Kafka leads its partitions again, after a start on data that was there."""
+        deadline = time.monotonic() + READY_S
+        while True:
+            try:
+                self._ends.end_offsets(ITEMS)
+                self._ends.end_offsets(LOGS)
+                self._committed()
+            except InfrastructureAway:
+                assert time.monotonic() < deadline, "Kafka is not ready"
+                time.sleep(LOOK_EVERY_S)
+            else:
+                return
 
     def send(self, job: str, items: int, *, twice: bool) -> None:
         """One job's items into the topic."""
@@ -268,6 +284,7 @@ async def run(asked: argparse.Namespace, folder: Path) -> None:
     parts["export"] = partial(bench.export, "plain", asked.items, folder)
     parts["events"] = partial(bench.events, "events", asked.events)
     try:
+        await asyncio.to_thread(bench.wait_ready)
         for part in asked.parts.split(","):
             await asyncio.to_thread(parts[part])
     finally:
