@@ -26,7 +26,7 @@ async def runs(request: Request, job: JobId) -> dict[str, Any]:
 
 @router.post("/{job}/runs", status_code=202, response_model=models.Job, responses=errors(404, 409, 503))
 async def begin_run(request: Request, job: JobId) -> dict[str, Any]:
-    """Begin the next run of a recurring job now, without waiting until it is due; with `every` the next counts from it."""
+    """Begin the next run of a recurring job now, without waiting until it is due; `every` counts from it."""
     given = parts(request)
     return shown(given, await ask_run(given.gateway, job))
 
