@@ -13,6 +13,7 @@ MOST_RUNS = 1_500
 _TWICE = Scenario(
     part=dict.fromkeys("abcd", 0), seeds=("a",), grow={"a": ("b", "c", "d")}, partitions=1, crashes=1, steps=60
 )
+_PAIR = Scenario(part={"a": 0, "b": 0}, seeds=("a", "b"), concurrency=1, partitions=1, crashes=0, steps=100)
 
 ABLATIONS: dict[str, tuple[Scenario, str, str]] = {
     "replay_writes": (SCENARIOS["one"], "11", "A replay leaves out what the local store already has."),
@@ -24,9 +25,8 @@ ABLATIONS: dict[str, tuple[Scenario, str, str]] = {
     "closing_fact": (SCENARIOS["cancel"], "", "A cancelled ledger is not written."),
     "take_over": (SCENARIOS["polite"], "", "Dispatch begins before old requests are answered."),
     "inherited": (SCENARIOS["polite3"], "", "Requests of another fetcher's partitions are carried out again at once."),
-    "tenure": (SCENARIOS["polite3"], "", "A fetcher goes on with what it has begun when its partitions are another's."),
-    "overdue": (SCENARIOS["polite"], "", "A fetch may begin shortly before the end of its lease."),
-    "under_way": (SCENARIOS["late_limit"], "", "A limit takes no notice of what is under way."),
+    "tenure": (_PAIR, "25", "A fetcher goes on with what it has begun when its partitions are another's."),
+    "under_way": (SCENARIOS["late_limit"], "2", "A limit takes no notice of what is under way."),
     "all_told": (SCENARIOS["late_limit"], "", "Permits are granted before all partitions account for a new limit."),
     "poison_fact": (SCENARIOS["poison"], "", "A poison page is a dead letter without an outcome."),
     "links_before_parsed": (SCENARIOS["small"], "", "A page is finished before its links are sent."),
