@@ -28,7 +28,11 @@ MEMORY_BYTES = 6 * 1024**3
 """Address space of the process: a page that wants more is poison."""
 STRIKES = 2
 """A page that ended the process so often is not read again."""
-_SIZE = 512
+_LINE = 512
+"""Bytes for one place at the most."""
+_REMEMBERED = 128
+"""Pages that ended a process; more than are read between two commits."""
+_SIZE = _LINE * (1 + _REMEMBERED)
 
 
 class Guard(Protocol):
@@ -88,10 +92,14 @@ class ProcessGuard:
         self._map = mmap.mmap(number, _SIZE)
         os.close(number)
         self._limit_s = limit_s
-        self._strikes: dict[str, int] = {}
-        place, strikes = self._left_behind()
-        if place:
+        self._reading = ""
+        self._strikes = dict(filter(None, map(_strike, self._map[_LINE:].partition(b"\0")[0].splitlines())))
+        left = _strike(self._map[:_LINE].partition(b"\n")[0])
+        if left is not None:
+            place, strikes = left
+            self._strikes.pop(place, None)
             self._strikes[place] = strikes + 1
+            self._remember()
             log.warning("died_of_page", place=place, times=strikes + 1)
 
     def condemned(self, record: Record) -> bool:
@@ -100,8 +108,9 @@ class ProcessGuard:
 
     def begin(self, record: Record) -> None:
         """Note the page and start its time."""
-        place = _place(record)
-        note = f"{self._strikes.get(place, 0)} {place}\n".encode()[:_SIZE]
+        self._survived()
+        place = self._reading = _place(record)
+        note = f"{self._strikes.get(place, 0)} {place}\n".encode()[:_LINE]
         self._map[: len(note)] = note
         signal.setitimer(signal.ITIMER_PROF, self._limit_s)
         signal.setitimer(signal.ITIMER_REAL, self._limit_s * WAITING)
@@ -111,16 +120,31 @@ class ProcessGuard:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
         self._map[0] = 10  # an empty line
+        self._survived()
 
-    def _left_behind(self) -> tuple[str, int]:
-        strikes, _, place = self._map[:].partition(b"\n")[0].decode(errors="replace").partition(" ")
-        return (place, int(strikes)) if strikes.isdigit() else ("", 0)
+    def _survived(self) -> None:
+        """A page that was read after all had nothing to do with the death that it was found at."""
+        if self._strikes and self._strikes.pop(self._reading, 0):
+            self._remember()
+        self._reading = ""
+
+    def _remember(self) -> None:
+        """In the file: before all is committed, another page may end this process too."""
+        newest = list(self._strikes.items())[-_REMEMBERED:]
+        text = "".join(f"{strikes} {place}\n" for place, strikes in newest).encode()[: _SIZE - _LINE]
+        self._map[_LINE:] = text.ljust(_SIZE - _LINE, b"\0")
 
 
 def limit_memory(limit_bytes: int = MEMORY_BYTES) -> None:
     """Let allocations beyond the limit fail here instead of taking the machine down."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (min(limit_bytes, hard) if hard >= 0 else limit_bytes, hard))
+
+
+def _strike(line: bytes) -> tuple[str, int] | None:
+    """Place and number in a line of the file; None: there is none."""
+    strikes, _, place = line.decode(errors="replace").partition(" ")
+    return (place, int(strikes)) if strikes.isdecimal() and strikes.isascii() and place else None
 
 
 def _place(record: Record) -> str:
