@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.drill.plan import Planned
 from tests.drill.reckoning import Verdict
+from tests.drill.world import RECOVERY_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +117,7 @@ _INTRODUCTION = (
     "crawl events by (URL, action), the dead letters by topic, the gaps told, and the processes that ended.",
     "*Lost*: a page, an item or an event that is not there. *Stored twice*: a record or an event that is there more",
     "than once. *Unexplained*: any other number that is not the one foreseen, a fault after which something stood",
-    "still for 90 s, a process that ended although nobody ended it. *Fetched twice* and *late* may be anything: it is",
+    f"still for {RECOVERY_S:.0f} s, a process that ended although nobody ended it. *Fetched twice* and *late* may be anything: it is",
     "the price of losing nothing.",
     "",
     "Recovery is the time from the healing of a fault until every partition in which work lay has been worked on,",

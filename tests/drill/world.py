@@ -20,7 +20,8 @@ T = TypeVar("T")
 Place = tuple[str, int]
 """Topic and partition."""
 
-RECOVERY_S = 90.0
+RECOVERY_S = 150.0
+"""Everything must move again within this, on a machine as busy as it may be."""
 LOOK_S = 0.25
 
 
