@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 from bson.datetime_ms import DatetimeMS
-from pymongo import UpdateOne, WriteConcern
+from pymongo import UpdateOne
 from pymongo.collection import Collection
 
 from odradek.errors import InfrastructureAway
@@ -14,13 +14,10 @@ from odradek.stores import Document, item_document, without_references
 from odradek_indexer.core.duplicates import Candidate, Stored, Verdict, changed_fields, judge
 from odradek_indexer.core.refusals import Fate
 from odradek_indexer.pages import SeenPages
-from odradek_indexer.writing import answer_of, both, write
+from odradek_indexer.writing import Updates, answer_of, parts_of, write
 
 ROUNDS = 5
 """Two indexers hold one partition only for the moments of a take-over, so their writes rarely meet."""
-
-READ_TOGETHER = 50
-"""Documents asked for at once: the embedded engine compares each that it finds with every id of the question."""
 
 _COMPARED = dict.fromkeys(
     ("first_seen", "last_seen", "content_hash", "run", "change", "changed", "was", "reparse", "missing", "gone"), 1
@@ -78,9 +75,7 @@ class ItemStore:
 
     def __init__(self, collection: Collection[Document]) -> None:
         self._collection = collection
-        concern = collection.write_concern.document
-        self._hasty = collection.with_options(write_concern=WriteConcern(**(concern | {"j": False})))
-        """Does not wait for the journal."""
+        self._updates = Updates(collection)
         self.pages = SeenPages(collection)
         """The same items, by the pages they are from."""
 
@@ -134,15 +129,8 @@ class ItemStore:
         return lost | {change.id: there[change.id] for change in self._send(changes, outcomes)}
 
     def _send(self, changes: list[_Change], outcomes: dict[str, Outcome]) -> list[_Change]:
-        """Send updates; returns them when one of them found that its document had changed meanwhile.
-
-        Only the last one waits for the journal, which is written in order: waiting for each of them takes the embedded
-        engine several times as long.
-        """
-        updates = [change.update for change in changes]
-        first = write(lambda part: self._hasty.bulk_write(part, ordered=False), updates[:-1])
-        last = write(lambda part: self._collection.bulk_write(part, ordered=False), updates[-1:])
-        written = both(first, last, len(updates[:-1]))
+        """Send updates; returns them when one of them found that its document had changed meanwhile."""
+        written = self._updates.write([change.update for change in changes])
         refused = {each.place: each.error for each in written.refused}
         for place, error in refused.items():
             outcomes[changes[place].id] = Unstorable(error)
@@ -154,9 +142,8 @@ class ItemStore:
 
     def _read(self, names: list[str], fields: dict[str, int]) -> dict[str, Document]:
         found: dict[str, Document] = {}
-        for start in range(0, len(names), READ_TOGETHER):
-            wanted = {"_id": {"$in": names[start : start + READ_TOGETHER]}}
-            read = answer_of(lambda wanted=wanted: list(self._collection.find(wanted, fields)))  # type: ignore[misc]  # mypy types no default of a lambda
+        for part in parts_of(names):
+            read = answer_of(lambda part=part: list(self._collection.find({"_id": {"$in": part}}, fields)))  # type: ignore[misc]  # mypy types no default of a lambda
             found |= {document["_id"]: document for document in read}
         return found
 

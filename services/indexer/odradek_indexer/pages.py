@@ -14,7 +14,7 @@ from odradek.contracts import ItemChanged, PageSeen
 from odradek.errors import InfrastructureAway
 from odradek.stores import Document, page_of, plain, without_references
 from odradek_indexer.core.absence import absent
-from odradek_indexer.writing import answer_of, write
+from odradek_indexer.writing import Updates, answer_of, parts_of
 
 PAGE_INDEX = IndexModel([("page", 1)], name="page", sparse=True)
 _ABSENCE = {"missing": "", "gone": ""}
@@ -30,6 +30,7 @@ class SeenPages:
 
     def __init__(self, collection: Collection[Document]) -> None:
         self._collection = collection
+        self._updates = Updates(collection)
         self._indexed = False
 
     def see(self, seen: Sequence[PageSeen], graces_ms: Mapping[str, int]) -> Told:
@@ -44,22 +45,21 @@ class SeenPages:
         newest = {page_of(each.job, each.url): each for each in sorted(seen, key=lambda each: each.at_ms)}
         there = {page: each for page, each in newest.items() if not each.missing}
         missing = {page: each for page, each in newest.items() if each.missing}
-        write(self._send, [_stands(page, each) for page, each in there.items()])
-        told = self._change(
-            self._items(there, {"$or": [{"gone": {"$exists": True}}, {"change": "new"}]}), there, _returned
-        )
+        self._updates.write([_stands(page, each) for page, each in there.items()])
+        back = self._items(there, {"gone": {"$exists": True}})
+        new = self._items(there, {"gone": {"$exists": False}, "change": "new"})
+        told = self._change([*back, *new], there, _returned)
         return told | self._change(
             self._items(missing, {}), missing, lambda item, each: _missed(item, each, graces_ms.get(each.job, 0))
         )
 
-    def _send(self, part: Sequence[Any]) -> Any:
-        return self._collection.bulk_write(part, ordered=False)
-
     def _items(self, pages: Iterable[str], more: Document) -> list[Document]:
-        wanted = list(pages)
-        if not wanted:
-            return []
-        return answer_of(lambda: list(self._collection.find({"page": {"$in": wanted}, **more}, _READ)))
+        """No `$or`: for that the embedded engine would look at all items."""
+        found: list[Document] = []
+        for part in parts_of(list(pages)):
+            wanted = {"page": {"$in": part}, **more}
+            found += answer_of(lambda wanted=wanted: list(self._collection.find(wanted, _READ)))  # type: ignore[misc]  # mypy types no default of a lambda
+        return found
 
     def _change(self, items: list[Document], seen: Mapping[str, PageSeen], judge: Any) -> Told:
         told: dict[tuple[str, str, int], list[ItemChanged]] = {}
@@ -70,7 +70,7 @@ class SeenPages:
             updates += [] if update is None else [update]
             if change is not None:
                 told.setdefault((each.job, each.url, each.at_ms), []).append(change)
-        if updates and write(self._send, updates).matched < len(updates):
+        if updates and self._updates.write(updates).matched < len(updates):
             raise InfrastructureAway("items are being written by another indexer at the same time")
         return {place: tuple(changes) for place, changes in told.items()}
 
