@@ -19,7 +19,7 @@ ABLATIONS: dict[str, tuple[Scenario, str, str]] = {
     "replay_writes": (SCENARIOS["one"], "11", "A replay leaves out what the local store already has."),
     "flush_before_commit": (SCENARIOS["one"], "", "The offset is committed before the changelogs are flushed."),
     "ledger_offset": (SCENARIOS["one"], "", "A replayed batch is counted again."),
-    "history": (SCENARIOS["retry2"], "1", "Only the first and the newest transition are kept."),
+    "history": (SCENARIOS["retry2"], "", "Only the first and the newest transition are kept."),
     "newest_wins": (SCENARIOS["zombie"], "0", "Recovery takes the later record, not the one with the higher offset."),
     "merge_order": (SCENARIOS["merge"], "1", "The sources of a merge end before the target is written."),
     "closing_fact": (SCENARIOS["cancel"], "", "A cancelled ledger is not written."),
@@ -33,7 +33,7 @@ ABLATIONS: dict[str, tuple[Scenario, str, str]] = {
     "lru_after_ack": (SCENARIOS["small"], "11", "A link counts as forwarded before Kafka has it."),
     "seeding": (SCENARIOS["one"], "8", "Completion does not wait for seeds on the way."),
     "channels": (_TWICE, "1", "Completion does not wait for fetchers and parsers."),
-    "told_first": (SCENARIOS["sitemap"], "", "Sitemaps are handed over after the commit of what names them."),
+    "told_first": (SCENARIOS["sitemap"], "16", "Sitemaps are handed over after the commit of what names them."),
     "frontier_ends": (SCENARIOS["small"], "0", "Completion does not look at the ends of the frontier."),
 }
 """What is switched off: where, a seed that finds it soon, and what it means."""
