@@ -86,9 +86,10 @@ class ProcessGuard:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             number = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            os.ftruncate(number, _SIZE)
+            os.posix_fallocate(number, 0, _SIZE)  # a full disk is told here; later it would be a signal
         except OSError as error:
             raise UserError(f"{path} cannot be written: {error.strerror}.", exit_code=1) from None
-        os.ftruncate(number, _SIZE)
         self._map = mmap.mmap(number, _SIZE)
         os.close(number)
         self._limit_s = limit_s
