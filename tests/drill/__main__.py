@@ -34,6 +34,8 @@ def drill(folder: Path, *, faults: int, seed: int, in_round: int = 5, delay_ms: 
     report = Report(command=command, seed=seed, engines=ENGINES, load="", not_possible=cannot)
     try:
         asyncio.run(run(folder, rounds(planned, in_round), report, delay_ms=delay_ms, disk=disk, say=_say))
+    except asyncio.CancelledError:
+        report.broken_off = "it was told to end"
     except Exception:  # noqa: BLE001  (what came before is worth its report)
         report.broken_off = traceback.format_exc()
         _say(report.broken_off)

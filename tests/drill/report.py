@@ -57,7 +57,7 @@ class Report:
     """What services wrote at level error, by service and event."""
 
     broken_off: str = ""
-    """The traceback of a defect that ended the drill itself."""
+    """Why the drill did not come to its end: a signal, or the traceback of a defect."""
 
     def totals(self) -> dict[str, int]:
         """The numbers that count."""

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import signal
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -137,12 +138,16 @@ async def run(folder: Path, rounds: Sequence[Sequence[Planned]], report: Report,
     happened: list[Happened] = []
     stack = DrillStack(folder, happened.append)
     begun = time.monotonic()
+    this = asyncio.current_task()
+    assert this is not None, "a coroutine that runs has a task"
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, this.cancel)
     try:
         await stack.start()
         say(f"started in {time.monotonic() - begun:.1f} s")
         drill = Drill(stack, report, say, disk, delay_ms, happened)
-        for number, faults in enumerate(rounds, 1):
-            await drill.round(number, faults)
+        for place, faults in enumerate(rounds, 1):
+            await drill.round(place, faults)
     finally:
         await stack.stop()
         report.seconds = time.monotonic() - begun
