@@ -121,8 +121,13 @@ _INTRODUCTION = (
     "anything: it is the price of losing nothing.",
     "",
     "Recovery is the time from the healing of a fault until every partition in which work lay has been worked on,",
-    "every host with waiting pages has been asked again, and the gateway answers. A power cut of a broker without",
-    "replicas is out of scope: what Kafka acknowledged from its page cache is lost with the machine.",
+    "every host with waiting pages has been asked again, and the gateway answers.",
+    "",
+    "Out of scope: a power cut of a broker without replicas, since what Kafka acknowledged from its page cache is lost",
+    "with the machine; and records deleted from a changelog, which is deleting what the frontier knows (those topics",
+    "are compact-only; a drill has Kafka compact them as hard as it can before all tables are lost). Clock jumps are",
+    "simulated on the core: nothing is lost by them, but a clock that is set back keeps hosts that were resting at",
+    "rest for as long as it was set back.",
 )
 
 
