@@ -101,7 +101,7 @@ SCENARIOS: dict[str, Scenario] = {
         steps=250,
     ),
     "late_limit_links": replace(
-        _SIX, limits=(4,), controls=("limit",), kind={"b": "flaky"}, concurrency=2, lose_requests=True, steps=250
+        _SIX, limits=(4,), controls=("limit",), kind={"e": "flaky"}, concurrency=2, lose_requests=True, steps=250
     ),
     "late_limits": replace(
         _FOUR, max_pages=None, limits=(1, 3), controls=("limit", "limit"), kind={"b": "flaky"}, steps=250
