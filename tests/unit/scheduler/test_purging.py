@@ -5,8 +5,9 @@ from itertools import pairwise
 from tests.unit.scheduler.harness import Crawl, MemoryTables, a_job, a_link
 
 from odradek.contracts import Batch, JobPurged, Parsed, PatternReleased, Reserve, RetryAsked, SitemapsListed
+from odradek_scheduler.core.jobs import Job
 from odradek_scheduler.core.purging import AT_ONCE, TICK_MS, Purging
-from odradek_scheduler.core.state import Job, unpack
+from odradek_scheduler.core.state import unpack
 from odradek_scheduler.core.tables import value_offset
 
 PURGED = JobPurged(job="j", at_ms=5)

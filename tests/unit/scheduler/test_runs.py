@@ -143,6 +143,15 @@ def test_a_job_that_is_over_begins_no_run(wanted: Any) -> None:
     assert crawl.run == 1
 
 
+def test_a_run_that_begins_where_its_job_was_cancelled_before_ends_at_once() -> None:
+    crawl = Recurring("a")
+    crawl.crawl_all()
+    crawl.fold(JobChanged(job="j", version=2, epoch=1, wanted="cancelled"))
+    crawl.fold(RunDue(job="j", run=2))
+    assert crawl.dispatch() == []
+    assert (crawl.run, crawl.ledger(run=2).closed_by, crawl.report.renewing) == (2, "cancelled", False)
+
+
 def test_seeds_that_opened_the_run_again_end_before_the_next_one_begins() -> None:
     crawl = Recurring("a")
     crawl.crawl_all()

@@ -2,8 +2,9 @@
 
 from typing import Any, Final, TypeVar
 
+from odradek_scheduler.core.jobs import Job
 from odradek_scheduler.core.keys import home_key, host_key, job_key, ledger_key, robots_key, share_key
-from odradek_scheduler.core.state import Home, Host, HostShare, Job, Ledger, Robots, unpack
+from odradek_scheduler.core.state import Home, Host, HostShare, Ledger, Robots, unpack
 from odradek_scheduler.core.tables import TableName, Tables
 
 _LIMIT: Final = 20_000

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from odradek.contracts import HostLoad, LoadsReported, RunDue, RunEnded, RunNote
-from odradek_scheduler.core.state import Job
+from odradek_scheduler.core.jobs import Job
 
 if TYPE_CHECKING:
     from odradek_scheduler.core.touched import Touched

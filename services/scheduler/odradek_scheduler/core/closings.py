@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from odradek.contracts import SkipRest
+from odradek.contracts import RunDue, SkipRest
 from odradek_scheduler.core import ledger as ledgers
 from odradek_scheduler.core.effects import Effects
+from odradek_scheduler.core.keys import run_id
 from odradek_scheduler.core.sitemaps import sitemap_run
 from odradek_scheduler.core.state import SATED
 
@@ -25,6 +26,12 @@ class Closings:
         for each in (run, sitemap_run(run)):
             if self._closing.get(each, SATED) == SATED:
                 self._closing[each] = reason
+
+    def close_begun(self, touched: "Touched", fact: RunDue, offset: int) -> None:
+        """A run that begins when its job is over ends at once: neither word has to come before the other."""
+        job, _ = touched.job(fact.job)
+        if job.over is not None and job.over[0] <= offset:
+            self.close(run_id(fact.job, fact.run), job.over[1])
 
     def sate(self, run: str, fact: SkipRest) -> None:
         """The same because its budget is used up."""

@@ -39,6 +39,7 @@ from odradek_scheduler.core import (
     budget,
     chronicle,
     holders,
+    jobs,
     limiting,
     politeness,
     quarantine,
@@ -53,7 +54,7 @@ from odradek_scheduler.core.closings import Closings
 from odradek_scheduler.core.effects import Effects
 from odradek_scheduler.core.keys import run_id, seen_key, split_run_id
 from odradek_scheduler.core.purging import Row
-from odradek_scheduler.core.state import ACCEPTED, PENDING, RETRY, Seen, Step, standing
+from odradek_scheduler.core.state import ACCEPTED, RETRY, Step
 from odradek_scheduler.core.tables import Tables, Write
 from odradek_scheduler.core.touched import Touched
 
@@ -80,6 +81,8 @@ class Fold:
             if purged and getattr(fact, "job", None) in purged and type(fact) not in _OF_PURGED_TOO:
                 continue
             self._handlers[type(fact)](self, fact, index)
+        for fact in self._begun:
+            self._closings.close_begun(self._touched, fact, self._offset)
         self._closings.settle(self._touched, self.effects)
         for fact in self._begun:
             self.effects.superseded += running.prepare(self._touched, fact.job, fact.run)
@@ -113,11 +116,7 @@ class Fold:
                 ledger.links_found += 1
                 ledger.duplicates += 1
             return
-        if seen is None:
-            seen = Seen(
-                self._offset, fact.url, fact.key, fact.depth, fact.priority, fact.seed, [],
-                fact.via, fact.site, fact.chain, fact.meta, fact.lastmod,
-            )  # fmt: skip
+        seen = seen or running.entry(fact, self._offset)
         seen.record(Step(self._offset, index, ACCEPTED))
         self._touched.change(key, seen)
         self._touched.open(run, fact.fp, seen)
@@ -129,7 +128,7 @@ class Fold:
         ledger, counts = self._touched.ledger(run)
         key = seen_key(run, fact.fp)
         seen = None if ledgers.closed_before(ledger, self._offset) else self._touched.seen(key)
-        if seen is None or not self._is_current(fact, seen, index):
+        if seen is None or not ledgers.is_current(fact, seen, (self._offset, index)):
             if counts:
                 ledger.late += 1
             self.effects.parsed.append((run, fact.fp, fact.attempt))
@@ -151,13 +150,6 @@ class Fold:
                 holders.share_ended(self._touched, run, seen.key, fact)
             quarantine.outcome_seen(self._touched, run, seen, fact)
         self._touched.change(key, seen)
-
-    def _is_current(self, fact: Parsed, seen: Seen, index: int) -> bool:
-        """A failure or skip counts for the current try only, a success while the URL is open (rule D)."""
-        now = standing(seen.steps, (self._offset, index))
-        if now.state != PENDING:
-            return False
-        return fact.attempt == now.attempt or (fact.attempt < now.attempt and fact.outcome in ledgers.SUCCESSES)
 
     def _retry_asked(self, fact: RetryAsked, index: int) -> None:
         now = replace(fact, run=self._touched.run_before(fact.job))
@@ -207,12 +199,8 @@ class Fold:
 
     def _job_changed(self, fact: JobChanged, index: int) -> None:  # noqa: ARG002
         job, counts = self._touched.job(fact.job)
-        if counts and fact.version >= job.version:
-            job.version, job.wanted, job.at_ms = fact.version, fact.wanted, fact.at_ms
-            job.epoch, job.asked_run = max(job.epoch, fact.epoch), max(job.asked_run, fact.asked_run)
-            job.spec = job.spec if fact.spec is None else fact.spec
-            job.created_at_ms = job.created_at_ms or fact.created_at_ms or fact.at_ms
-            limiting.heard(job, fact, self._offset)
+        if counts:
+            jobs.heard(job, fact, self._offset)
         run = run_id(fact.job, job.run_before(self._offset))
         self._touched.ledger(run)
         if fact.spec is not None:
@@ -240,7 +228,7 @@ class Fold:
             return
         run = run_id(fact.job, fact.run)
         self._touched.ledger(run)
-        self._limit(run, limiting.limits_before(job, self._offset))
+        self._limit(run, jobs.limits_before(job, self._offset))
         self._closings.close(run_id(fact.job, fact.run - 1), "expired")
         self._begun.append(fact)
         if self._is_home(run):

@@ -137,7 +137,6 @@ class Learning:
             return
         memory.leave(flight)
         flight.stage, flight.settled = Stage.HELD, False
-        flight.queue.preparing += 1
         memory.hold(flight, due_ms)
         memory.touched[flight.queue.host] = None
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from odradek.contracts import Counters, Parsed
-from odradek_scheduler.core.state import SATED, Ledger, Standing
+from odradek_scheduler.core.state import PENDING, SATED, Ledger, Seen, Standing, standing
 
 SUCCESSES: Final = frozenset(("fetched", "not_modified", "redirected"))
 """Outcomes that count while the URL is open, whatever try they belong to."""
@@ -22,6 +22,14 @@ def sated_before(ledger: Ledger, offset: int) -> bool:
     if ledger.sated and ledger.closed_at is not None and ledger.closed_at < offset:
         return True
     return any(closed_at < offset <= opened_at for closed_at, opened_at in ledger.reopenings)
+
+
+def is_current(parsed: Parsed, seen: Seen, place: tuple[int, int]) -> bool:
+    """A failure or skip counts for the current try only, a success while the URL is open (rule D)."""
+    now = standing(seen.steps, place)
+    if now.state != PENDING:
+        return False
+    return parsed.attempt == now.attempt or (parsed.attempt < now.attempt and parsed.outcome in SUCCESSES)
 
 
 def count_reason(ledger: Ledger, outcome: str, reason: str | None, count: int = 1) -> None:

@@ -2,16 +2,19 @@
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from odradek.contracts import JobChanged
 from odradek_scheduler.core import budget
 from odradek_scheduler.core import ledger as ledgers
-from odradek_scheduler.core.state import Job, Ledger
+from odradek_scheduler.core.state import Ledger
 
 if TYPE_CHECKING:
     from odradek_scheduler.core.touched import Touched
 
 REMEMBERED: Final = 16
 """Limits of a job; a replay goes back over a second."""
+
+
+Remembered = tuple[int, int, int | None, int | None]
+"""Where limits were told, and what they were."""
 
 
 class Limits(NamedTuple):
@@ -28,16 +31,9 @@ def limits_in(spec: dict[str, Any], version: int) -> Limits:
     return Limits(version, scope.get("max_pages"), scope.get("max_pages_per_host"))
 
 
-def heard(job: Job, fact: JobChanged, offset: int) -> None:
-    """Remember limits with the offset at which they came, for runs that begin later."""
-    if fact.spec is not None:
-        job.limits = [*job.limits, (offset, *limits_in(fact.spec, fact.version))][-REMEMBERED:]
-
-
-def limits_before(job: Job, offset: int) -> Limits:
-    """The limits that a batch at this offset finds."""
-    known = next((Limits(*each[1:]) for each in reversed(job.limits) if each[0] < offset), None)
-    return known or limits_in(job.spec, job.version)
+def remembered(known: list[Remembered], limits: Limits, offset: int) -> list[Remembered]:
+    """The limits of a job with these, told at this offset."""
+    return [*known, (offset, *limits)][-REMEMBERED:]
 
 
 def limit(touched: "Touched", run: str, limits: Limits, offset: int, *, partitions: int) -> None:

@@ -231,7 +231,9 @@ class Queue:
 class Flight:
     """A URL with something going on."""
 
-    __slots__ = ("attempt", "due_ms", "fp", "lease_ms", "page", "queue", "sent_at_ms", "settled", "stage")
+    __slots__ = (
+        "attempt", "due_ms", "fp", "lease_ms", "page", "prepares", "queue", "sent_at_ms", "settled", "stage",
+    )  # fmt: skip
 
     def __init__(self, queue: Queue, fp: str, stage: Stage, page: OpenPage | None) -> None:
         self.queue = queue
@@ -241,6 +243,8 @@ class Flight:
         self.attempt = 0
         self.sent_at_ms = 0
         self.lease_ms = 0
+        self.prepares = False
+        """It is one of the few that are made ready ahead of their turn; not while it waits for its next try."""
         self.settled = False
         """Its outcome is known while the request is out: only the host waits for the answer."""
         self.due_ms: int | None = None

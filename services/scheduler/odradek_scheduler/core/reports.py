@@ -11,13 +11,14 @@ from odradek_scheduler.core.attention import Attention
 from odradek_scheduler.core.cache import Cache
 from odradek_scheduler.core.effects import Effects
 from odradek_scheduler.core.hosts import Agenda
+from odradek_scheduler.core.jobs import Job
 from odradek_scheduler.core.keys import host_key, run_id, split_run_id
 from odradek_scheduler.core.ledger import counters
 from odradek_scheduler.core.memory import Memory
 from odradek_scheduler.core.queues import HostQueue
 from odradek_scheduler.core.renewing import renewing
 from odradek_scheduler.core.sitemaps import sitemap_run, standing_of
-from odradek_scheduler.core.state import Job, Ledger, Robots, unpack
+from odradek_scheduler.core.state import Ledger, Robots, unpack
 from odradek_scheduler.core.tables import Tables
 
 RECOVERING: Final = "It replays its log."

@@ -14,9 +14,10 @@ import msgspec
 from odradek.contracts import Discovered, Parsed, Renewed, RunDue
 from odradek.urls import fingerprint_ranges
 from odradek_scheduler.core import ledger as ledgers
+from odradek_scheduler.core.jobs import Job
 from odradek_scheduler.core.keys import run_id, seen_key
 from odradek_scheduler.core.sitemaps import sitemap_run
-from odradek_scheduler.core.state import ACCEPTED, REOPENED, SATED, Job, Ledger, Seen, Step, Visit, standing, unpack
+from odradek_scheduler.core.state import ACCEPTED, REOPENED, SATED, Ledger, Seen, Step, Visit, standing, unpack
 
 if TYPE_CHECKING:
     from odradek_scheduler.core.touched import Touched
@@ -101,6 +102,14 @@ def concerned(fact: Discovered, run_now: int) -> tuple[int, bool]:
     return fact.run, True
 
 
+def entry(found: Discovered | Seen, offset: int, visit: Visit | None = None) -> Seen:
+    """The record of a URL in a run, before its first transition."""
+    return Seen(
+        offset, found.url, found.key, found.depth, found.priority, found.seed, [],
+        found.via, found.site, found.chain, found.meta, found.lastmod, visit,
+    )  # fmt: skip
+
+
 def renewed(touched: "Touched", fact: Renewed, place: tuple[int, int]) -> None:
     """One step. Told twice it changes nothing, since what a row says of its place in the log is judged first."""
     run = run_id(fact.job, fact.run)
@@ -154,10 +163,7 @@ def _enter(touched: "Touched", run: str, fp: str, row: Seen, step: Step) -> bool
     key = seen_key(run, fp)
     seen = touched.seen(key)
     if seen is None:
-        seen = Seen(
-            step.offset, row.url, row.key, row.depth, row.priority, row.seed, [],
-            row.via, row.site, row.chain, row.meta, row.lastmod, row.visit,
-        )  # fmt: skip
+        seen = entry(row, step.offset, row.visit)
         seen.record(step)
     elif seen.steps[0].place != step.place:
         if seen.visit is None and row.visit is not None:

@@ -225,43 +225,6 @@ class Ledger(msgspec.Struct, array_like=True):
         return self.granted - self.returned - self.kept - len(self.holders)
 
 
-class Job(msgspec.Struct, array_like=True):
-    """A job as this partition knows it; the newest version wins."""
-
-    offset: int = -1
-    version: int = -1
-    epoch: int = 0
-    wanted: str = "running"
-    spec: dict[str, Any] = {}
-    run: int = 1
-    at_ms: int = 0
-    created_at_ms: int = 0
-    """When it was accepted: what a duration in `expires` counts from."""
-    begun: list[tuple[int, int, int]] = []
-    """Its last runs after the first: the offset at which each began here, its number, and when (ms)."""
-    limits: list[tuple[int, int, int | None, int | None]] = []
-    """The last limits: the offset at which they were set, the job's version, `max_pages`, `max_pages_per_host`."""
-
-    asked_run: int = 0
-    """A person wants this run to begin at once."""
-
-    def run_before(self, offset: int) -> int:
-        """The run that is under way for a batch at this offset: begun by an earlier one."""
-        for began_at, run, _ in reversed(self.begun):
-            if began_at < offset:
-                return run
-        return self.begun[0][1] - 1 if self.begun else self.run
-
-    def began_ms(self, run: int) -> int:
-        """When a run began here; the first one when the job was accepted, which also stands for what is forgotten."""
-        return next((at_ms for _, number, at_ms in self.begun if number == run), self.created_at_ms)
-
-    @property
-    def purged(self) -> bool:
-        """True when nothing but this is left of it, or will be."""
-        return self.wanted == PURGED
-
-
 class Share(msgspec.Struct, array_like=True):
     """What the home partition knows of another partition's permits."""
 

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from odradek.specification import JobSpecification, Schedule, reading_rules
 from odradek.specification.traps import Traps
-from odradek_scheduler.core.state import Job
+from odradek_scheduler.core.jobs import Job
 
 _TRAPS: Final = Traps()
 LEASE_GRACE_MS: Final = 30_000

@@ -11,6 +11,7 @@ import msgspec
 
 from odradek_scheduler.core.cache import Cache
 from odradek_scheduler.core.chronicle import Chronicle
+from odradek_scheduler.core.jobs import Job
 from odradek_scheduler.core.keys import (
     home_key,
     host_key,
@@ -32,7 +33,6 @@ from odradek_scheduler.core.state import (
     Home,
     Host,
     HostShare,
-    Job,
     Ledger,
     Page,
     Robots,

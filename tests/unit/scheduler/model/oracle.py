@@ -5,12 +5,12 @@ The reference runs the same fold, so an error common to both does not show in th
 """
 
 from odradek.contracts import OUTCOMES, Discovered
-from odradek_scheduler.core.keys import ledger_key
+from odradek_scheduler.core.keys import ledger_key, run_id
 from odradek_scheduler.core.partition import Limits, Partition
 from odradek_scheduler.core.state import PENDING, SATED, Ledger, Page, standing, unpack
 from odradek_scheduler.core.tables import TableName, value_offset
 
-from .scheduler import RUN, SITEMAPS, Scheduler
+from .scheduler import Scheduler
 from .store import Store
 from .world import JOB, Violation, World
 
@@ -31,8 +31,8 @@ class Reference:
                 if write.value is not None:
                     self.versions.setdefault((write.table, write.key), {})[write.offset] = write.value
 
-    def ledger(self, run: str = RUN) -> Ledger:
-        value = self.store.get("ledger", ledger_key(run))
+    def ledger(self, run: int) -> Ledger:
+        value = self.store.get("ledger", ledger_key(run_id(JOB, run)))
         return Ledger() if value is None else unpack(Ledger, value)
 
 
@@ -52,7 +52,7 @@ class Oracle:
                 continue
             self._judged[scheduler.number] = scheduler.store.changes
             _versions(scheduler, reference)
-            for run in (RUN, SITEMAPS):
+            for run in [sign * number for number in range(1, self.world.run + 1) for sign in (1, -1)]:
                 ledger = scheduler.ledger(run)
                 _equations(scheduler.number, ledger)
                 _counted(scheduler, ledger, run)
@@ -68,7 +68,7 @@ class Oracle:
         limit = scenario.highest_limit
         if limit is None and not scenario.late_limits and scenario.max_pages_per_host is None:
             return
-        kept = [reference.ledger().kept for reference in self.references]
+        kept = [reference.ledger(self.world.run).kept for reference in self.references]
         if limit is None and scenario.late_limits and len(self.world.counted) == scenario.partitions:
             limit = max(*scenario.late_limits, sum(self.world.counted.values())) + self.world.overdue
         if limit is not None and sum(kept) > limit:
@@ -79,10 +79,15 @@ class Oracle:
     def _not_early(self) -> None:
         if self.world.submitting:
             raise Violation("early: completion was announced with seeds still to be sent")
+        run = self.world.run
         for number, reference in enumerate(self.references):
-            pending = reference.ledger().pending + reference.ledger(SITEMAPS).pending
+            pending = reference.ledger(run).pending + reference.ledger(-run).pending
             if pending:
                 raise Violation(f"early: completion was announced, partition {number} has {pending} pending")
+        for scheduler in self.world.schedulers if run > 1 else ():
+            left = scheduler.seen(run - 1).keys() - scheduler.seen(run).keys()
+            if left and not _closed_for_good(scheduler.ledger(run)):
+                raise Violation(f"forgotten: run {run} has ended, and {sorted(left)} of the run before is not in it")
 
     def judge_end(self) -> None:
         """After the drain."""
@@ -115,14 +120,15 @@ class Oracle:
 
     def _end_of(self, scheduler: Scheduler) -> None:
         ledger, seen = scheduler.ledger(), scheduler.seen()
-        mapped = scheduler.seen(SITEMAPS)
-        if ledger.pending or scheduler.ledger(SITEMAPS).pending:
+        mapped = scheduler.seen(-self.world.run)
+        if ledger.pending or scheduler.ledger(-self.world.run).pending:
             raise Violation(f"stuck: ledger of partition {scheduler.number} has {ledger.pending} pending at the end")
         for batch in scheduler.log:
             for fact in batch.facts:
                 if (
                     isinstance(fact, Discovered)
                     and fact.job == JOB
+                    and abs(fact.run) == self.world.run
                     and fact.fp not in (seen if fact.run > 0 else mapped)
                     and not _closed_for_good(ledger)
                 ):
@@ -137,7 +143,8 @@ class Oracle:
         world = self.world
         reach: set[str] = set()
         sated = any(scheduler.ledger().sated for scheduler in world.schedulers)
-        stack = [*world.scenario.seeds, *(() if sated else self._mapped())]
+        later = () if "seed" in world.controls else world.scenario.later
+        stack = [*world.scenario.seeds, *later, *(() if sated else self._mapped())]
         while stack:
             url = stack.pop()
             if url in reach:
@@ -155,7 +162,7 @@ class Oracle:
         for sitemap in scenario.sitemaps:
             states = {
                 standing(seen.steps).state
-                for seen in self.world.schedulers[scenario.part[sitemap]].seen(SITEMAPS).values()
+                for seen in self.world.schedulers[scenario.part[sitemap]].seen(-self.world.run).values()
                 if seen.url == scenario.url(sitemap)
             }
             if not states or not states <= {"fetched", "failed"}:
@@ -209,7 +216,7 @@ def _versions(scheduler: Scheduler, reference: Reference) -> None:
                 raise Violation(f"version: partition {scheduler.number}: {key!r} is {value!r}, the log says {said!r}")
 
 
-def _counted(scheduler: Scheduler, ledger: Ledger, run: str) -> None:
+def _counted(scheduler: Scheduler, ledger: Ledger, run: int) -> None:
     """The second, independent count, once the partition has caught up."""
     if scheduler.core.position < scheduler.highest or _closed_for_good(ledger):
         return

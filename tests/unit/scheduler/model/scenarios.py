@@ -128,6 +128,26 @@ SCENARIOS: dict[str, Scenario] = {
         batch_seeds=True,
         steps=100,
     ),
+    "runs": replace(_LINKS, controls=("run",), steps=200),
+    "runs_small": Scenario(
+        part={"a": 0, "b": 1}, seeds=("a",), graph={"a": ("b",)}, controls=("run", "run"), crashes=5, steps=200
+    ),
+    "runs_retry": replace(_LINKS, kind={"b": "flaky", "c": "fail"}, controls=("run", "retry_failed", "run"), steps=300),
+    "runs_lose": replace(_LINKS, lose_requests=True, controls=("run", "merge"), crashes=5, steps=250),
+    "runs_seed": replace(
+        _LINKS, part=_LINKS.part | {"e": 1, "f": 0}, later=("e", "f"), controls=("run", "seed"), steps=300
+    ),
+    "runs_budget": replace(_FOUR, controls=("run",), steps=300),
+    "runs_lower": replace(_FOUR, max_pages=4, limits=(1,), controls=("limit", "run"), steps=300),
+    "runs_cancel": replace(_LINKS, controls=("run", "cancel"), steps=200),
+    "runs_sitemap": replace(_MAPPED, controls=("run",), steps=300),
+    "runs_all": replace(
+        _SIX,
+        kind={"c": "failonce", "e": "flaky"},
+        lose_requests=True,
+        controls=("merge", "run", "retry_failed", "run"),
+        steps=400,
+    ),
     "all": replace(
         _SIX,
         graph={"a": ("b", "c"), "b": ("a", "d", "e"), "d": ("c", "f"), "e": ("a",)},

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from .world import World
 
 RUN = run_id("j", 1)
-SITEMAPS = run_id("j", -1)
 LONGEST_LEASE_MS = 60_000
 
 
@@ -41,6 +40,8 @@ class Scheduler:
         self.core.load()
         self.core.resume_at(self.committed)
         self.core.catch_up_to(len(world.frontier[self.number]))
+        if world.reached is not None:
+            self.core.ended(world.reached)
         self.deadline_ms = world.now_ms + LONGEST_LEASE_MS
         self.waits_for_requests = [index for index in world.open_requests() if self._mine(world.scheduled[index].key)]
         self.waits_for_pages: list[int] | None = None
@@ -57,12 +58,13 @@ class Scheduler:
     def log(self) -> list[Batch]:
         return self.world.frontier[self.number]
 
-    def ledger(self, run: str = RUN) -> Ledger:
-        value = self.store.get("ledger", ledger_key(run))
+    def ledger(self, run: int | None = None) -> Ledger:
+        """Of a run; None: of the newest."""
+        value = self.store.get("ledger", ledger_key(run_id("j", run or self.world.run)))
         return Ledger() if value is None else unpack(Ledger, value)
 
-    def seen(self, run: str = RUN) -> dict[str, Seen]:
-        prefix = f"{run}\0".encode()
+    def seen(self, run: int | None = None) -> dict[str, Seen]:
+        prefix = f"{run_id('j', run or self.world.run)}\0".encode()
         return {key[len(prefix) :].decode(): unpack(Seen, value) for key, value in self.store.scan("seen", prefix)}
 
     def backlog(self) -> list[tuple[str, str, int, int]]:

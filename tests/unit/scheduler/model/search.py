@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from .choices import Choices
 from .oracle import Oracle
-from .world import Scenario, Violation, World
+from .world import NEVER_S, Scenario, Violation, World
 
 DRAIN_STEPS = 6_000
 QUIET_STEPS = 40
@@ -40,7 +40,7 @@ def at_rest(world: World) -> bool:
             each.core.position == len(each.log) == each.committed
             and not each.out
             and each.core.dispatching
-            and each.core.wake_at_ms(world.now_ms) is None
+            and (each.core.wake_at_ms(world.now_ms) or NEVER_S * 1000) > world.now_ms + NEVER_S
             for each in world.schedulers
         )
     )

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec.structs import replace
+
 from odradek.contracts import (
     Batch,
     Discovered,
@@ -23,6 +25,7 @@ from odradek.contracts import (
     Reached,
     RetryAsked,
     RobotsFetched,
+    RunDue,
 )
 from odradek.urls import partition_of
 from odradek_scheduler.core.completion import Completion, Need
@@ -33,6 +36,7 @@ from .site import Site, Violation
 
 JOB = "j"
 RETRY_MS = 1_000
+NEVER_S = 10_000 * 86_400
 TIMEOUT_MS = 30_000
 """A fetch takes no longer; half of the lease."""
 
@@ -70,6 +74,8 @@ class Scenario:
     depth_first: bool = False
     noise: bool = False
     """Facts of another job keep coming until this one is complete."""
+    later: tuple[str, ...] = ()
+    """Seeds that the control `seed` submits; the gateway tells them for the first run, whatever is under way."""
     crashes: int = 3
     steps: int = 120
     broken: frozenset[str] = frozenset()
@@ -80,6 +86,11 @@ class Scenario:
 
     def url(self, url: str) -> str:
         return f"https://{self.host(url)}/{'list?x=' if self.pattern else ''}{url}"
+
+    @property
+    def recurs(self) -> bool:
+        """True when a person asks for further runs."""
+        return "run" in self.controls
 
     @property
     def last_limit(self) -> int | None:
@@ -100,6 +111,7 @@ class Scenario:
     def spec(self, limit: int | None) -> dict[str, Any]:
         return {
             "expires": self.expires_s,
+            "schedule": {"every": NEVER_S} if self.recurs else None,
             "traps": {"quarantine_after": 2} if self.pattern else {},
             "scope": {"max_pages": limit, "max_pages_per_host": self.max_pages_per_host},
             "strategy": "depth_first" if self.depth_first else "breadth_first",
@@ -123,7 +135,7 @@ class World:
         self.fetch_counts: dict[str, int] = {}
         self.robots_counts: dict[str, int] = {}
         self.items: dict[str, int] = {}
-        self.forwarded: list[set[str]] = [set(), set()]
+        self.forwarded: list[set[tuple[int, str]]] = [set(), set()]
         self.progress: dict[int, Progress] = {}
         self.views: list[Progress | JobRecord] = []
         """What the owner of the home partition has not seen yet."""
@@ -134,6 +146,10 @@ class World:
         self.completion = Completion(JOB, scenario.partitions)
         self.reading: tuple[Need, dict[int, int]] | None = None
         self.complete: Reached | None = None
+        self.reached: Reached | None = None
+        """The newest announcement, as the compacted topic has it."""
+        self.run = 1
+        """The newest run that was told to any partition."""
         self.running: dict[int, int] = {}
         """Requests that a fetcher is carrying out, and since when."""
         self.inherited: set[int] = set()
@@ -189,17 +205,28 @@ class World:
         self.record = JobRecord(**(fields | changes | {"version": self.record.version + 1}))
         self.views.append(self.record)
 
-    def found(self, url: str, via: str | None = None) -> Discovered:
-        host = self.scenario.host(url)
-        return Discovered(job=JOB, url=self.scenario.url(url), fp=url, key=host, seed=via is None, via=via)
+    def found(self, url: str, via: FetchRequest | None = None) -> Discovered:
+        host, run = self.scenario.host(url), 1 if via is None else via.run
+        page = None if via is None else via.fp
+        return Discovered(
+            job=JOB, url=self.scenario.url(url), fp=url, key=host, seed=via is None, via=page, run=run
+        )  # fmt: skip
 
     # ---- topics
 
     def append(self, partition: int, facts: list[Fact]) -> None:
         batch = Batch(facts=tuple(facts))
         self.frontier[partition].append(batch)
+        self._begins(facts)
         if self.complete is not None and any(isinstance(fact, Discovered) and fact.job == JOB for fact in facts):
             raise Violation(f"early: completion was announced, then {_short(batch)} reached partition {partition}")
+
+    def _begins(self, facts: list[Fact]) -> None:
+        for fact in facts:
+            if isinstance(fact, RunDue) and fact.run > self.run:
+                if self.reached is None or self.reached.run < self.run:
+                    raise Violation(f"overlap: run {fact.run} begins and run {self.run} has not ended")
+                self.run, self.complete = fact.run, None
 
     def deliver(self, topic: str, message: Any) -> None:
         if topic == "scheduled":
@@ -208,6 +235,8 @@ class World:
         elif topic == "frontier":
             self.append(*message)
         else:
+            if "renewing" in self.scenario.broken:
+                message = replace(message, renewing=False)
             self.progress[message.partition] = message
             self.views.append(message)
 
@@ -254,7 +283,8 @@ class World:
 
     def pass_time(self) -> None:
         wakes = [wake for each in self.schedulers if (wake := each.core.wake_at_ms(self.now_ms)) is not None]
-        soon = min((wake - self.now_ms for wake in wakes if wake > self.now_ms), default=1_000)
+        waits = [wake - self.now_ms for wake in wakes if wake > self.now_ms]
+        soon = min((wait for wait in waits if wait < NEVER_S), default=1_000)
         steps = (soon, 10, 1_000, 31_000, 61_000)
         pick = 0 if self.draining else self.choose(len(steps) + 4)
         now_ms = self.now_ms + (steps[pick] if pick < len(steps) else 10)
@@ -278,6 +308,15 @@ class World:
             self._tell(JobChanged(job=JOB, version=self.record.version, epoch=self.record.epoch))
             self._tell(RetryAsked(job=JOB, epoch=self.record.epoch))
             self._later(lambda: self._record(seeding=()))
+        elif control == "run":
+            self._ask_run()
+        elif control == "seed":
+            self._record(epoch=self.record.epoch + 1, seeding=("m",))
+            self.complete = None
+            self._tell(JobChanged(job=JOB, version=self.record.version, epoch=self.record.epoch))
+            for url in self.scenario.later:
+                self._later(lambda u=url: self.append(self.scenario.part[u], [self.found(u)]))
+            self._later(lambda: self._record(seeding=()))
         elif control == "release":
             self._release()
         elif control == "merge":
@@ -291,6 +330,17 @@ class World:
                 JobChanged(job=JOB, version=self.record.version, epoch=self.record.epoch, wanted=wanted),
                 submission=False,
             )
+
+    def _ask_run(self) -> None:
+        """As the gateway does it: not while a run is under way."""
+        if self.complete is None:
+            self.controls.insert(0, "run")
+            return
+        self._record(asked_run=self.run + 1)
+        asked = JobChanged(
+            job=JOB, version=self.record.version, epoch=self.record.epoch, asked_run=self.record.asked_run
+        )
+        self._tell(asked, submission=False)
 
     def _release(self) -> None:
         self._record(epoch=self.record.epoch + 1, seeding=("q",))
@@ -383,7 +433,7 @@ class World:
     def _heard(self, request: FetchRequest, status: int | None, reason: str | None = None) -> Fetched:
         return Fetched(
             job=JOB, fp=request.fp, key=request.key, attempt=request.attempt, status=status, kind=request.kind,
-            reason=reason, sent_at_ms=request.sent_at_ms, at_ms=self.now_ms,
+            run=request.run, reason=reason, sent_at_ms=request.sent_at_ms, at_ms=self.now_ms,
         )  # fmt: skip
 
     def _commit(self, index: int) -> None:
@@ -507,15 +557,15 @@ class World:
 
     def _parse_page(self, request: FetchRequest, links: tuple[str, ...], commit: Callable[[], None]) -> None:
         forwarded = self.forwarded[self.choose(2)]
-        new = [url for url in dict.fromkeys(links) if url not in forwarded]
+        new = [url for url in dict.fromkeys(links) if (request.run, url) not in forwarded]
         dropped = len(set(links)) - len(new)
         if "lru_after_ack" in self.scenario.broken:
-            forwarded.update(new)
+            forwarded.update((request.run, url) for url in new)
         by_partition: dict[int, list[Fact]] = {}
         for url in new:
-            by_partition.setdefault(self.scenario.part[url], []).append(self.found(url, via=request.fp))
+            by_partition.setdefault(self.scenario.part[url], []).append(self.found(url, request))
         send = [lambda p=p, facts=facts: self.append(p, facts) for p, facts in sorted(by_partition.items())]
-        send.append(lambda: forwarded.update(new))
+        send.append(lambda: forwarded.update((request.run, url) for url in new))
         page = request.kind == "page"
         items = lambda: self.items.update({request.fp: request.attempt} if page else {})  # noqa: E731
         fact = lambda: self._end(  # noqa: E731
@@ -571,6 +621,8 @@ class World:
         self.completion = Completion(JOB, self.scenario.partitions)
         self.reading = None
         self.views = [self.record, *self.progress.values()]
+        if self.reached is not None:
+            self.completion.already_reached(self.reached)
 
     def view(self) -> None:
         for _ in range(1 + self.choose(len(self.views))):
@@ -604,6 +656,9 @@ class World:
             self.reading = None
 
     def _announced(self, reached: Reached) -> None:
+        self.reached = reached
+        for scheduler in self.schedulers:
+            scheduler.core.ended(reached)
         if reached.epoch < self.record.epoch:
             self.say("an announcement of an older epoch is void")
             self.completion.already_reached(reached)
