@@ -257,6 +257,22 @@ def test_a_permit_stays_with_its_url_through_retries_and_a_restart() -> None:
     assert [(again.fp, again.attempt) for again in crawl.after(s=5).dispatch()] == [("a", 1)]
 
 
+@pytest.mark.parametrize("restarted", [False, True])
+def test_urls_that_wait_for_their_next_try_hold_up_no_other_url_of_their_host(*, restarted: bool) -> None:
+    crawl = a_crawl(*"abcd", scope={"max_pages": 3}, politeness={"delay": 0.0, "concurrency_per_host": 1})
+    for _ in range(2):
+        (request,) = crawl.dispatch()
+        crawl.answer(request, None, reason="reset")
+        crawl.end(request, outcome="failed", reason="reset", retry_in_ms=300_000)
+    if restarted:
+        crawl.restart()
+    (request,) = crawl.dispatch()
+    crawl.finish(request)
+    assert (request.fp, crawl.dispatch()) == ("c", [])
+    (again,) = crawl.after(s=300).dispatch()
+    assert (again.fp, again.attempt) == ("a", 1)
+
+
 def test_when_the_pages_are_kept_the_rest_is_skipped() -> None:
     crawl = a_crawl(*"abc", scope={"max_pages": 1})
     (request,) = crawl.dispatch()
