@@ -447,3 +447,82 @@ def test_a_page_that_rests_is_visited_if_its_sitemap_says_that_it_has_changed(
     crawl.fold(a_link("a", run=4, lastmod=lastmod))
     assert names(crawl.dispatch()) == expected
     assert (crawl.ledger(run=4).pending, crawl.ledger(run=4).accepted) == (len(expected), 1)
+
+
+# ---- deadlines: the clock stands at 22:13:20 UTC
+
+BY_EIGHT = {"fresh_by": "08:00"}
+EIGHT_MS = 1_700_035_200_000
+SLOW = {"delay": "30s", "concurrency_per_host": 1}
+
+
+def a_daily(pages: int, **politeness: Any) -> Recurring:
+    """A job with a deadline; its first run, which has none, has ended."""
+    crawl = Recurring(*(f"p{number}" for number in range(pages)), schedule=BY_EIGHT, politeness=SLOW | politeness)
+    run_on(crawl, crawl.now_ms + 9 * HOUR_MS)
+    crawl.end_run()
+    return crawl
+
+
+def run_on(crawl: Recurring, until_ms: int) -> None:
+    """Let the run go on, politely, until then or until nothing is pending."""
+    while crawl.now_ms < until_ms and crawl.ledger(run=crawl.run).pending:
+        for request in crawl.dispatch():
+            crawl.finish(request, version=a_version(request))
+        crawl.dispatch(0)
+        crawl.after(s=30)
+
+
+def test_a_run_with_a_deadline_begins_as_early_as_the_last_one_took_and_ends_in_time() -> None:
+    crawl = a_daily(120)
+    took_ms = crawl.plan.runs[0].ended_ms - crawl.plan.runs[0].began_ms
+    assert took_ms == pytest.approx(HOUR_MS, rel=0.01)
+    assert (crawl.plan.deadline_ms, EIGHT_MS - crawl.plan.next_at_ms) == (
+        EIGHT_MS,
+        pytest.approx(1.1 * took_ms, rel=0.01),
+    )
+    crawl.now_ms = crawl.plan.next_at_ms
+    crawl.dispatch()
+    run_on(crawl, EIGHT_MS)
+    crawl.end_run()
+    assert crawl.plan.runs[-1].run == 2
+    assert 0 < EIGHT_MS - crawl.plan.runs[-1].ended_ms < HOUR_MS
+    assert [event for event in crawl.events if event.event.action == "late"] == []
+
+
+def test_a_deadline_that_will_be_missed_is_announced_when_it_can_be_known_with_why_and_what_would_help() -> None:
+    crawl = a_daily(120)
+    crawl.fold(JobChanged(job="j", version=2, epoch=1, wanted="paused"))
+    crawl.now_ms = EIGHT_MS - HOUR_MS // 2
+    crawl.dispatch()
+    crawl.fold(JobChanged(job="j", version=3, epoch=1))
+    crawl.dispatch()
+    run_on(crawl, EIGHT_MS - HOUR_MS // 3)
+
+    (event,) = [event for event in crawl.events if event.event.action == "late"]
+    assert event.timestamp < "2023-11-15T07:31"
+    assert (event.odradek.run, event.log.level) == (2, "warning")
+    assert event.message.startswith("It will end at about 2023-11-15T08:")
+    assert "30 min after its deadline: a.example has 120 URLs" in event.message
+    assert "one every 30 s (delay 30 s, 1 at a time)" in event.message
+    assert event.message.endswith(
+        "politeness.concurrency_per_host: 2 or politeness.delay: 15s would do, if the site allows it; "
+        "so would at most 60 pages."
+    )
+    assert crawl.plan.missed is not None
+
+
+def test_a_run_that_falls_behind_says_so_while_it_runs() -> None:
+    crawl = a_daily(120)
+    crawl.now_ms = crawl.plan.next_at_ms
+    crawl.dispatch()
+    run_on(crawl, crawl.now_ms + HOUR_MS // 6)
+    assert crawl.plan.missed is None
+    crawl.fold(a_job(version=2, schedule=BY_EIGHT, politeness=SLOW | {"delay": "60s"}))
+    run_on(crawl, crawl.now_ms + HOUR_MS // 6)
+    (event,) = [event for event in crawl.events if event.event.action == "late"]
+    assert "left, one every 60 s" in event.message
+    assert event.timestamp < "2023-11-15T07:20"
+    run_on(crawl, EIGHT_MS + 2 * HOUR_MS)
+    crawl.end_run()
+    assert crawl.plan.runs[-1].ended_ms > EIGHT_MS

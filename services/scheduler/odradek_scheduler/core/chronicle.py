@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from odradek.contracts import HostLoad, LoadsReported, RunDue, RunEnded, RunNote
-from odradek_scheduler.core.jobs import Job
 
 if TYPE_CHECKING:
     from odradek_scheduler.core.touched import Touched
@@ -54,13 +53,13 @@ def run_began(touched: "Touched", fact: RunDue) -> None:
         chronicle.notes = [*chronicle.notes, note][-KEPT:]
 
 
-def run_ended(touched: "Touched", fact: RunEnded, job: Job) -> None:
+def run_ended(touched: "Touched", fact: RunEnded) -> None:
     """A run has ended, for the first time or after it was opened again; of the first one nothing was noted before."""
     chronicle, counts = touched.value(Chronicle, chronicle_key(fact.job))
     if not counts:
         return
-    known = chronicle.note(fact.run)
-    note = known or RunNote(run=fact.run, due_ms=job.created_at_ms, began_ms=job.created_at_ms)
+    since_ms = touched.job(fact.job)[0].created_at_ms
+    note = chronicle.note(fact.run) or RunNote(run=fact.run, due_ms=since_ms, began_ms=since_ms)
     ended = msgspec.structs.replace(note, ended_ms=fact.at_ms, state=fact.state, figures=fact.figures)
     rest = [each for each in chronicle.notes if each.run != fact.run]
     chronicle.notes = sorted([*rest, ended], key=lambda each: each.run)[-KEPT:]

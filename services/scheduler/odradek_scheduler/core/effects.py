@@ -44,6 +44,8 @@ class Effects:
     """Runs whose open URLs are skipped from now on."""
     reopened: list[str] = field(default_factory=list)
     """Runs that a reached budget had closed and a higher one has opened again."""
+    foreseen: list[str] = field(default_factory=list)
+    """Jobs of which a partition has told where their run takes longest."""
     superseded: list[str] = field(default_factory=list)
     """Runs that had reached their budget when the next one began: their pages end now."""
     renewed: list[str] = field(default_factory=list)

@@ -7,8 +7,6 @@ changed iff the batch is newer than the offset they carry (`counts`), and are wr
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Final
 
-from msgspec.structs import replace
-
 from odradek.contracts import (
     CLOSED,
     Batch,
@@ -41,6 +39,7 @@ from odradek_scheduler.core import (
     holders,
     jobs,
     limiting,
+    loads,
     politeness,
     quarantine,
     reopening,
@@ -120,6 +119,7 @@ class Fold:
         seen.record(Step(self._offset, index, ACCEPTED))
         self._touched.change(key, seen)
         self._touched.open(run, fact.fp, seen)
+        loads.changed(self._touched, ledger, (run, seen.key), urls=1, opened=1)
         if counts:
             ledgers.count_accepted(ledger, sated=sated)
 
@@ -148,16 +148,15 @@ class Fold:
                 ledgers.count_outcome(ledger, fact)
             if ledger.host_limits and ledger.host_limits[0][0] < self._offset:
                 holders.share_ended(self._touched, run, seen.key, fact)
+            loads.changed(self._touched, ledger, (run, seen.key), opened=-1)
             quarantine.outcome_seen(self._touched, run, seen, fact)
         self._touched.change(key, seen)
 
     def _retry_asked(self, fact: RetryAsked, index: int) -> None:
-        now = replace(fact, run=self._touched.run_before(fact.job))
-        reopening.retried(self._touched, now, (self._offset, index))
+        reopening.retried(self._touched, running.of_now(self._touched, fact), (self._offset, index))
 
     def _pattern_released(self, fact: PatternReleased, index: int) -> None:
-        now = replace(fact, run=self._touched.run_before(fact.job))
-        reopening.released(self._touched, now, (self._offset, index))
+        reopening.released(self._touched, running.of_now(self._touched, fact), (self._offset, index))
 
     def _sitemaps_listed(self, fact: SitemapsListed, index: int) -> None:  # noqa: ARG002
         run = run_id(fact.job, fact.run)
@@ -239,11 +238,11 @@ class Fold:
         self.effects.renewed.append(fact.job)
 
     def _run_ended(self, fact: RunEnded, index: int) -> None:  # noqa: ARG002
-        job, _ = self._touched.job(fact.job)
-        chronicle.run_ended(self._touched, fact, job)
+        chronicle.run_ended(self._touched, fact)
 
     def _loads_reported(self, fact: LoadsReported, index: int) -> None:  # noqa: ARG002
         chronicle.loads_heard(self._touched, fact)
+        self.effects.foreseen.append(fact.job)
 
     def _reserve(self, fact: Reserve, index: int) -> None:
         holders.reserved(self._touched, fact, (self._offset, index))

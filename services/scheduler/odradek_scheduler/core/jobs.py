@@ -23,7 +23,7 @@ class Job(msgspec.Struct, array_like=True):
     """When it was accepted: what a duration in `expires` counts from."""
     begun: list[tuple[int, int, int]] = []
     """Its last runs after the first: the offset at which each began here, its number, and when (ms)."""
-    limits: list[tuple[int, int, int | None, int | None]] = []
+    limits: list[limiting.Remembered] = []
     """The last limits: the offset at which they were set, the job's version, `max_pages`, `max_pages_per_host`."""
 
     asked_run: int = 0

@@ -13,7 +13,7 @@ REMEMBERED: Final = 16
 """Limits of a job; a replay goes back over a second."""
 
 
-Remembered = tuple[int, int, int | None, int | None]
+Remembered = tuple[int, int, int | None, int | None, bool]
 """Where limits were told, and what they were."""
 
 
@@ -23,12 +23,15 @@ class Limits(NamedTuple):
     version: int
     max_pages: int | None
     max_pages_per_host: int | None
+    by_host: bool
+    """URLs are counted by host."""
 
 
 def limits_in(spec: dict[str, Any], version: int) -> Limits:
     """The limits of a specification."""
     scope = spec.get("scope", {})
-    return Limits(version, scope.get("max_pages"), scope.get("max_pages_per_host"))
+    by_host = (spec.get("schedule") or {}).get("fresh_by") is not None
+    return Limits(version, scope.get("max_pages"), scope.get("max_pages_per_host"), by_host)
 
 
 def remembered(known: list[Remembered], limits: Limits, offset: int) -> list[Remembered]:
@@ -43,6 +46,7 @@ def limit(touched: "Touched", run: str, limits: Limits, offset: int, *, partitio
     if counts and per_host != (ledger.host_limits[-1][1] if ledger.host_limits else None):
         ledger.host_limits.append((offset, per_host))
     if counts:
+        ledger.by_host = ledger.by_host if ledger.accepted else limits.by_host
         _limit_pages(ledger, limits, offset)
     if not partitions or (limits.max_pages is None and not touched.has_home(run)):
         return

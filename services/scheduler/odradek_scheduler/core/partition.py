@@ -23,8 +23,9 @@ from odradek_scheduler.core.effects import ToPartition
 from odradek_scheduler.core.expiring import Expiries
 from odradek_scheduler.core.figures import Figures, figures
 from odradek_scheduler.core.fold import Fold
-from odradek_scheduler.core.keys import run_id
+from odradek_scheduler.core.keys import run_id, split_run_id
 from odradek_scheduler.core.learning import Learning
+from odradek_scheduler.core.loading import Loading
 from odradek_scheduler.core.memory import Memory
 from odradek_scheduler.core.merging import merges
 from odradek_scheduler.core.permits import PermitDesk
@@ -87,6 +88,8 @@ class Partition:
         self._expiries = Expiries(self._memory, self._partition, self._partitions)
         self._renewals = Renewals(self._memory, self._partition)
         self._starts = Starts(self._memory, self._partition, self._partitions)
+        place = (self._partition, self._partitions)
+        self._loading = Loading(self._memory, self._tables, self._dispatcher.agenda, place)
 
     # ---- take-over
 
@@ -122,6 +125,7 @@ class Partition:
         self._expiries.build()
         self._renewals.build()
         self._starts.build()
+        self._loading.build()
         for reached in self._ends.values():
             self._starts.ended(reached)
         self._memory.clearing.rest(now_ms)
@@ -176,7 +180,8 @@ class Partition:
         self._desk.touch(effects.runs)
         self._expiries.touch(effects.jobs)
         self._renewals.touch((*effects.jobs, *effects.renewed))
-        self._starts.touch(effects.jobs)
+        self._starts.touch((*effects.jobs, *effects.foreseen))
+        self._loading.touch(split_run_id(run)[0] for run in effects.runs)
         return fold.writes(emptied, purged)
 
     # ---- dispatch
@@ -198,6 +203,7 @@ class Partition:
         facts += self._expiries.talk(now_ms)
         facts += self._renewals.talk(now_ms)
         facts += self._starts.talk(now_ms)
+        facts += self._loading.talk(now_ms)
         facts += [ToPartition(self._partition, fact) for fact in merges(self._memory)]
         if self._memory.clearing.tick(now_ms) or self._memory.purging.tick(now_ms):
             facts.append(ToPartition(self._partition, Ticked(at_ms=now_ms)))
@@ -211,7 +217,7 @@ class Partition:
         agenda = self._dispatcher.agenda
         wakes = [agenda.wake_at_ms(), self._memory.next_lease_ms(), self._desk.wake_at_ms()]
         wakes += [self._expiries.wake_at_ms(), self._memory.clearing.wake_at_ms()]
-        wakes += [self._renewals.wake_at_ms(), self._starts.wake_at_ms()]
+        wakes += [self._renewals.wake_at_ms(), self._starts.wake_at_ms(), self._loading.wake_at_ms()]
         wakes.append(self._memory.purging.wake_at_ms())
         if agenda.turns and self._memory.unparsed < self._limits.unparsed:
             wakes.append(now_ms)

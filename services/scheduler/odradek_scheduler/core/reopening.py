@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from odradek.contracts import PatternReleased, RetryAsked
 from odradek_scheduler.core import ledger as ledgers
-from odradek_scheduler.core import quarantine
+from odradek_scheduler.core import loads, quarantine
 from odradek_scheduler.core.keys import run_id, seen_key
 from odradek_scheduler.core.sitemaps import sitemap_run
 from odradek_scheduler.core.state import REOPENED, Seen, Standing, Step, standing
@@ -69,5 +69,6 @@ def _reopen(
         seen.record(Step(*place, REOPENED))
         touched.change(key, seen)
         touched.open(run, key[len(prefix) :].decode(), seen)
+        loads.changed(touched, ledger, (run, seen.key), opened=1)
         if counts:
             ledgers.count_reopened(ledger, now)

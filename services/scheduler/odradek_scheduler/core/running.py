@@ -7,13 +7,14 @@ rows that they had two runs ago end with the last pass; those of the last run st
 """
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
-from odradek.contracts import Discovered, Parsed, Renewed, RunDue
+from odradek.contracts import Discovered, Parsed, PatternReleased, Renewed, RetryAsked, RunDue
 from odradek.urls import fingerprint_ranges
 from odradek_scheduler.core import ledger as ledgers
+from odradek_scheduler.core import loads
 from odradek_scheduler.core.jobs import Job
 from odradek_scheduler.core.keys import run_id, seen_key
 from odradek_scheduler.core.sitemaps import sitemap_run
@@ -22,6 +23,7 @@ from odradek_scheduler.core.state import ACCEPTED, REOPENED, SATED, Ledger, Seen
 if TYPE_CHECKING:
     from odradek_scheduler.core.touched import Touched
 
+Asked = TypeVar("Asked", RetryAsked, PatternReleased)
 TOGETHER: Final = 2_000
 """About so many URLs are renewed in one batch."""
 REMEMBERED: Final = 16
@@ -102,6 +104,11 @@ def concerned(fact: Discovered, run_now: int) -> tuple[int, bool]:
     return fact.run, True
 
 
+def of_now(touched: "Touched", fact: Asked) -> Asked:
+    """What a person asks for concerns the run that is under way."""
+    return msgspec.structs.replace(fact, run=touched.run_before(fact.job))
+
+
 def entry(found: Discovered | Seen, offset: int, visit: Visit | None = None) -> Seen:
     """The record of a URL in a run, before its first transition."""
     return Seen(
@@ -150,8 +157,10 @@ def _take_over(
         fp = key[len(prefix) :].decode()
         rests = fact.longest_ms and not is_due(row.visit, began_ms, period_ms, fact.longest_ms)
         step = Step(*place, "skipped", 0, NOT_DUE) if rests and not sated else Step(*place, ACCEPTED)
-        if _enter(touched, run, fp, row, step) and counts:
-            _count(ledger, step, sated=sated)
+        if _enter(touched, run, fp, row, step):
+            loads.changed(touched, ledger, (run, row.key), urls=1, opened=step.kind == ACCEPTED)
+            if counts:
+                _count(ledger, step, sated=sated)
 
 
 def _was_known(state: str | None, reason: str | None) -> bool:
@@ -231,6 +240,7 @@ def lastmod_heard(touched: "Touched", run: str, fact: Discovered, seen: Seen, pl
     ledger, counts = touched.ledger(run)
     seen.record(Step(*place, REOPENED))
     touched.open(run, fact.fp, seen)
+    loads.changed(touched, ledger, (run, seen.key), opened=1)
     if counts:
         ledgers.count_reopened(ledger, now)
 

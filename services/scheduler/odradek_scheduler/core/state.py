@@ -205,6 +205,9 @@ class Ledger(msgspec.Struct, array_like=True):
     unarmed: int = 0
     """The version that set one where there was none, until the URLs under way then hold permits; 0: they do."""
 
+    by_host: bool = False
+    """URLs are counted by host, since the first one: the job has a deadline."""
+
     def host_limit(self, offset: int) -> int | None:
         """`max_pages_per_host` as a batch at this offset finds it."""
         return next((limit for since, limit in reversed(self.host_limits) if since < offset), None)

@@ -23,6 +23,7 @@ from odradek_scheduler.core.keys import (
     share_key,
 )
 from odradek_scheduler.core.ledger import give_back
+from odradek_scheduler.core.loads import HostCount
 from odradek_scheduler.core.purging import Row
 from odradek_scheduler.core.quarantine import Shelf
 from odradek_scheduler.core.running import Renewal
@@ -47,7 +48,7 @@ PageId = tuple[str, str, int]
 """Job and run, host, priority: together with the batch offset the key of a backlog page."""
 
 K = TypeVar("K")
-V = TypeVar("V", Ledger, Host, HostShare, Robots, Job, Home, Shelf, Listing, Renewal, Chronicle)
+V = TypeVar("V", Ledger, Host, HostShare, Robots, Job, Home, Shelf, Listing, Renewal, Chronicle, HostCount)
 
 
 class Touched:
