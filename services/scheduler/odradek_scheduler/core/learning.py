@@ -87,6 +87,9 @@ class Learning:
             self._stray(key)
         elif flight.settled:
             self._settle(flight)
+        elif flight.queue.dead and not self._memory.cache.ledger(run).sated:
+            # its run is over: what is not begun by then is never fetched, and no outcome of it would come
+            self._memory.land(flight, None)
         else:
             self._memory.free(flight.queue.host)
             self._memory.unparsed += 1
