@@ -27,9 +27,9 @@ HOURLY = {"every": "1h"}
 class Recurring(Crawl):
     """A crawl whose run ends as soon as nothing is pending, as the completion of the whole would say it."""
 
-    def __init__(self, *links: str, schedule: dict[str, Any] | None = None, **spec: Any) -> None:
+    def __init__(self, *links: str, schedule: dict[str, Any] | None = None, seeds: bool = True, **spec: Any) -> None:
         super().__init__()
-        self.fold(a_job(schedule=schedule or HOURLY, **spec), *(a_link(name, seed=True) for name in links))
+        self.fold(a_job(schedule=schedule or HOURLY, **spec), *(a_link(name, seed=seeds) for name in links))
 
     @property
     def run(self) -> int:
@@ -402,7 +402,7 @@ ADAPTIVE = {"every": "1h", "adaptive": "30d"}
 
 
 def test_pages_that_stay_the_same_rest_for_longer_and_longer_and_changes_bring_them_back() -> None:
-    crawl = Recurring("still", "lively", schedule=ADAPTIVE)
+    crawl = Recurring("still", "lively", schedule=ADAPTIVE, seeds=False)
     crawl.crawl_all()
     visited: dict[str, list[int]] = {"still": [], "lively": []}
     for run in range(2, 22):
@@ -419,7 +419,7 @@ def test_pages_that_stay_the_same_rest_for_longer_and_longer_and_changes_bring_t
 
 
 def test_a_page_rests_no_longer_than_the_job_allows() -> None:
-    crawl = Recurring("a", schedule={"every": "1h", "adaptive": "3h"})
+    crawl = Recurring("a", schedule={"every": "1h", "adaptive": "3h"}, seeds=False)
     crawl.crawl_all()
     visited = []
     for run in range(2, 16):
@@ -430,6 +430,14 @@ def test_a_page_rests_no_longer_than_the_job_allows() -> None:
     assert max(later - run for run, later in pairwise(visited)) == 3
 
 
+def test_a_seed_is_visited_in_every_run_since_it_leads_to_what_is_new() -> None:
+    crawl = Recurring("a", schedule=ADAPTIVE)
+    crawl.crawl_all()
+    for _ in range(5):
+        (request,) = crawl.next_run()
+        crawl.finish(request, outcome="not_modified", status=304, kept=True)
+
+
 @pytest.mark.parametrize(
     ("lastmod", "expected"),
     [("2024-01-01", ["a"]), ("2023-11-15T01:00:00Z", ["a"]), ("2023-11-15", ["a"]), ("2023-11-14", []), ("soon", [])],
@@ -437,7 +445,7 @@ def test_a_page_rests_no_longer_than_the_job_allows() -> None:
 def test_a_page_that_rests_is_visited_if_its_sitemap_says_that_it_has_changed(
     lastmod: str, expected: list[str]
 ) -> None:
-    crawl = Recurring("a", schedule=ADAPTIVE)
+    crawl = Recurring("a", schedule=ADAPTIVE, seeds=False)
     crawl.crawl_all()
     for _ in range(2):
         (request,) = crawl.next_run()

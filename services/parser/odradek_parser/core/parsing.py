@@ -85,6 +85,7 @@ class Reader:
         self._respects = spec.politeness.respect_robots
         self._tells_content = spec.traps.quarantine_after is not None
         self._takes_sitemaps = spec.scope.sitemaps
+        self._pages_rest = spec.schedule is not None and spec.schedule.adaptive is not None
 
     def read(self, meta: PageMeta, body: bytes | None, known: Container[str]) -> Reading:
         """Read a page. `known` holds fingerprints of links that need not be forwarded again."""
@@ -211,8 +212,10 @@ class Reader:
             nested = request.depth + 1 if request.kind == "sitemap" else 1
             reading.sitemaps = [] if nested > MOST_NESTED else self._nested(feed, request, reading.url)
             return
+        # Where pages rest, a sitemap's word on a page that a link has named before is news all the same.
+        dropped = frozenset[str]() if self._pages_rest else known
         sifted = reading.sifted = self.sieve.sift(
-            feed.links, base_url=reading.url, depth=SITEMAP_DEPTH, site=request.site, known=known
+            feed.links, base_url=reading.url, depth=SITEMAP_DEPTH, site=request.site, known=dropped
         )
         reading.targets += [
             Target(url, SITEMAP_DEPTH, site=request.site, lastmod=sifted.lastmods.get(url.fp))

@@ -155,7 +155,7 @@ def _take_over(
         if stood.reason == "trap" or (known is not None and known != _was_known(stood.state, stood.reason)):
             continue
         fp = key[len(prefix) :].decode()
-        rests = fact.longest_ms and not is_due(row.visit, began_ms, period_ms, fact.longest_ms)
+        rests = fact.longest_ms and not (row.seed or is_due(row.visit, began_ms, period_ms, fact.longest_ms))
         step = Step(*place, "skipped", 0, NOT_DUE) if rests and not sated else Step(*place, ACCEPTED)
         if _enter(touched, run, fp, row, step):
             loads.changed(touched, ledger, (run, row.key), urls=1, opened=step.kind == ACCEPTED)
@@ -199,7 +199,7 @@ def _count(ledger: Ledger, step: Step, *, sated: bool) -> None:
 
 
 def is_due(visit: Visit | None, began_ms: int, period_ms: int, longest_ms: int) -> bool:
-    """Whether a run that began then visits a page: one that stays the same rests for longer and longer.
+    """Whether a run that began then visits a page that is no seed: one that stays the same rests ever longer.
 
     `period_ms`: from the beginning of the run before to that of this one.
     """
