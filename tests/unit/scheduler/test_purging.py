@@ -6,6 +6,7 @@ from tests.unit.scheduler.harness import Crawl, MemoryTables, a_job, a_link
 
 from odradek.contracts import Batch, JobPurged, Parsed, PatternReleased, Reserve, RetryAsked, SitemapsListed
 from odradek_scheduler.core.jobs import Job
+from odradek_scheduler.core.loads import counts_key
 from odradek_scheduler.core.purging import AT_ONCE, TICK_MS, Purging
 from odradek_scheduler.core.state import unpack
 from odradek_scheduler.core.tables import value_offset
@@ -61,6 +62,7 @@ def test_every_value_of_it_ends_whatever_it_is_and_none_whose_name_begins_alike(
     tables = MemoryTables()
     kept = [b"J\0j", b"J\0jj", b"R\0jj", b"L\0jj\0001", b"R\0j-2"]
     gone = [b"R\0j", b"L\0j\0001", b"H\0j\0001", b"K\0j\0001\0a", b"Q\0j\0001\0a\00001", b"T\0j\0001\0a", b"N\0j\0002"]
+    gone.append(counts_key("j\0001") + b"a")
     tables.values["ledger"] = dict.fromkeys(kept + gone, b"[1,")
     purging = Purging(tables)
 

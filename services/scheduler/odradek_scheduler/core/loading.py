@@ -35,6 +35,8 @@ class Loading:
         self._partition, self._partitions = place
         self._checks: dict[str, int] = {}
         """By job, when to look at it."""
+        self._looked: dict[str, int] = {}
+        """By job, when it was looked at last: with nothing left, much may still be said of it."""
         self._reading: tuple[str, int, bytes] | None = None
         """Job, run, and the key to go on from."""
         self._hosts: list[HostLoad] = []
@@ -45,12 +47,12 @@ class Loading:
         jobs = self._memory.cache.jobs.items()
         self.touch([job for job, record in jobs if (record.spec.get("schedule") or {}).get("fresh_by") is not None])
 
-    def touch(self, jobs: Iterable[str], now_ms: int = 0) -> None:
+    def touch(self, jobs: Iterable[str]) -> None:
         """Something has happened to these jobs."""
         for job in jobs:
             schedule = self._memory.terms(job).schedule
             if schedule is not None and schedule.fresh_by is not None:
-                self._checks.setdefault(job, now_ms)
+                self._checks.setdefault(job, self._looked.get(job, -EVERY_MS) + EVERY_MS)
 
     def wake_at_ms(self) -> int | None:
         """When there is something to look at; 0: now."""
@@ -78,6 +80,7 @@ class Loading:
         self._reading = None
         hosts = tuple(sorted(self._hosts, key=lambda host: host.key))
         ledger = self._memory.cache.ledger(run_id(job, run))
+        self._looked[job] = now_ms
         if ledger.pending:
             self._checks[job] = now_ms + EVERY_MS
         else:

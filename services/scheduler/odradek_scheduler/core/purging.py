@@ -83,5 +83,5 @@ def prefixes(job: str) -> list[Row]:
         ("backlog", own.encode()),
         ("seen", own.encode()),
         ("ledger", f"R\0{job}".encode()),
-        *(("ledger", f"{kind}\0{own}".encode()) for kind in ("K", "Q", "T", "N", "H", "L")),
+        *(("ledger", f"{kind}\0{own}".encode()) for kind in ("K", "Q", "T", "N", "W", "H", "L")),
     ]
