@@ -103,6 +103,8 @@ class Settings(BaseModel):
     """Plugins that jobs may name, as package.module:function."""
     in_flight: int = Field(default=512, ge=1)
     """Requests that one scheduler has sent and no fetcher has answered yet: what Kafka holds is bounded by it."""
+    unparsed_lease: Annotated[float, BeforeValidator(duration_s)] = 900.0
+    """Seconds that a fetched page may wait for a parser, beyond its request's lease, until it is fetched again."""
     session_timeout: Annotated[float, BeforeValidator(duration_s)] = 10.0
     """Seconds after which a silent member of a consumer group is taken for dead."""
     drain: Annotated[float, BeforeValidator(duration_s)] = 20.0

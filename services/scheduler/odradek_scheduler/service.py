@@ -46,7 +46,9 @@ class Scheduler:
         self.app = app
         self.ends = Ends(settings)
         self.outbox = Outbox(app.outgoing, counts)
-        limits = Limits(user_agent=product_token(settings.user_agent))
+        limits = Limits(
+            user_agent=product_token(settings.user_agent), unparsed_lease_ms=round(settings.unparsed_lease * 1000)
+        )
         self.ownership = Ownership(app.frontier_tables, self.outbox, counts[FRONTIER], limits)
         self.dispatcher = Dispatcher(self.ownership, self.outbox, settings.in_flight)
         self.reporter = Reporter(self.ownership, self.outbox)

@@ -14,8 +14,8 @@ UNPARSED_LEASE_MS: Final = 15 * 60_000
 class Learning:
     """Applies the effects of a batch to the memory."""
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
+    def __init__(self, memory: Memory, unparsed_lease_ms: int = UNPARSED_LEASE_MS) -> None:
+        self._memory, self._unparsed_lease_ms = memory, unparsed_lease_ms
 
     def learn(self, effects: Effects) -> list[bytes]:
         """Take in a folded batch; returns the keys of pages that get their tombstones with it."""
@@ -94,7 +94,7 @@ class Learning:
             self._memory.free(flight.queue.host)
             self._memory.unparsed += 1
             flight.stage = Stage.ANSWERED
-            self._memory.lease(flight, flight.lease_ms + UNPARSED_LEASE_MS)
+            self._memory.lease(flight, flight.lease_ms + self._unparsed_lease_ms)
 
     def _given_back(self, run: str, fp: str, attempt: int, sent_at_ms: int) -> None:
         """Due again at once, unless what was given back has been answered all the same, or sent again since."""

@@ -24,7 +24,7 @@ from odradek_scheduler.core.expiring import Expiries
 from odradek_scheduler.core.figures import Figures, figures
 from odradek_scheduler.core.fold import Fold
 from odradek_scheduler.core.keys import run_id, split_run_id
-from odradek_scheduler.core.learning import Learning
+from odradek_scheduler.core.learning import UNPARSED_LEASE_MS, Learning
 from odradek_scheduler.core.loading import Loading
 from odradek_scheduler.core.memory import Memory
 from odradek_scheduler.core.merging import merges
@@ -51,6 +51,8 @@ class Limits:
     """URLs looked at in one call of `dispatch`, so that it stays short."""
     user_agent: str = "odradek"
     """Product token that robots.txt is asked for."""
+    unparsed_lease_ms: int = UNPARSED_LEASE_MS
+    """How long a fetched page may wait to be parsed, beyond its request's lease, before it is fetched again."""
 
 
 class Dispatched(NamedTuple):
@@ -82,7 +84,7 @@ class Partition:
 
     def _forget(self) -> None:
         self._memory = Memory(self._cache, self._tables, self._limits.user_agent)
-        self._learning = Learning(self._memory)
+        self._learning = Learning(self._memory, self._limits.unparsed_lease_ms)
         self._dispatcher = Dispatcher(self._memory, self._tables)
         self._desk = PermitDesk(self._memory, self._partition, self._partitions)
         self._expiries = Expiries(self._memory, self._partition, self._partitions)
