@@ -30,6 +30,7 @@ def connect_documents(settings: Settings) -> Database[dict[str, Any]]:
         "socketTimeoutMS": ANSWER_S * 1000,
         "datetime_conversion": "DATETIME_MS",
         "journal": True,
+        "retryWrites": False,  # sent again to a server that came back, a write hides that those before it are lost
     }
     given = url.partition("?")[2].lower()
     wanted = {name: value for name, value in options.items() if f"{name.lower()}=" not in given}

@@ -144,3 +144,11 @@ def test_a_wrong_address_is_refused_by_the_name_of_its_variable(
 
     with pytest.raises(UserError, match=variable):
         connect(settings)
+
+
+def test_the_driver_sends_no_write_again_by_itself() -> None:
+    """Of a bulk only the last waits for the journal: if that is lost with its server, the bulk must fail as a whole."""
+    database = connect_documents(Settings.read({"ODRADEK_MONGODB_URL": "mongodb://127.0.0.1:1/?connect=false"}))
+
+    assert database.client.options.retry_writes is False
+    database.client.close()
