@@ -79,7 +79,7 @@ class Reader:
         steps = freshness_steps(match, since)
         groups = _asked_patiently(lambda: list(items.aggregate(steps)))
         found = items.find(match, {"url": 1, "last_seen": 1}).sort("last_seen", 1).limit(OLDEST)
-        return freshness_of(groups, _asked_patiently(lambda: list(found)), within_s)
+        return freshness_of(groups, _asked_patiently(lambda: list(found)), within_s, now_ms)
 
     def forget_job(self, job: str) -> int:
         """Delete a job's items and dead letters; returns the number of items."""

@@ -29,6 +29,7 @@ from odradek_api.asking import Asker
 from odradek_api.changing import ChangeFeed
 from odradek_api.core.absences import Absences
 from odradek_api.core.standing import parse_progress, state_of, supersedes
+from odradek_api.freshening import keep_fresh_figures
 from odradek_api.gateway import Gateway
 from odradek_api.hosts import Hosts
 from odradek_api.inquiring import Inquiry
@@ -107,6 +108,7 @@ class _Service:
         healing = asyncio.create_task(self._heal())
         telling = asyncio.create_task(self._tell())
         counting = asyncio.create_task(self._count())
+        freshening = asyncio.create_task(self._keep_fresh_figures())
         serving = asyncio.create_task(server.serve())
         await asyncio.wait(
             {serving, healing, telling, asyncio.ensure_future(stop.wait())}, return_when=asyncio.FIRST_COMPLETED
@@ -127,6 +129,7 @@ class _Service:
             healing.cancel()
             telling.cancel()
             counting.cancel()
+            freshening.cancel()
             await self._notifier.follow()
             await self._post.close()
             self._close()
@@ -184,6 +187,10 @@ class _Service:
         if gone:
             log.info("healing_for_others", gone=sorted(gone))
             await self._gateway.heal(gone)
+
+    async def _keep_fresh_figures(self) -> None:
+        await self._recovered.wait()
+        await keep_fresh_figures(self._gateway.records, self._reader)
 
     async def _count(self) -> None:
         """Which services are at work; only a hint for people, so trouble is not even logged."""

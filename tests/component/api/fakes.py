@@ -161,8 +161,9 @@ class FakeStore:
         return [letter for _, letter in sorted(self.dead.items()) if _matches(letter, match)][:limit]
 
     def freshness(self, job: str, within_s: float, now_ms: int) -> Document:
-        count = self.count_items(job)
-        return {"within_s": within_s, "items": count, "fresh": count, "share": 1.0, "oldest": [], "hosts": []}
+        ages_s = [now_ms / 1000 - each for each in (0,) if self.count_items(job)]
+        return {"within_s": within_s, "items": self.count_items(job), "fresh": 0, "share": 0.0,
+                "oldest_age_s": max(ages_s, default=None), "oldest": [], "hosts": []}  # fmt: skip
 
     def letter_reasons(self, match: Document) -> list[Document]:
         counts = Counter(letter["reason"] for letter in self.letters(match, 1_000_000))

@@ -23,7 +23,9 @@ def freshness_steps(match: Document, since: DatetimeMS) -> Sequence[Document]:
     ]
 
 
-def freshness_of(groups: Iterable[Document], oldest: Iterable[Document], within_s: float) -> dict[str, Any]:
+def freshness_of(
+    groups: Iterable[Document], oldest: Iterable[Document], within_s: float, now_ms: int
+) -> dict[str, Any]:
     """The answer to a person."""
     hosts = sorted(groups, key=lambda group: (int(group["oldest"]), str(group["_id"])))
     items, fresh = (sum(group[name] for group in hosts) for name in ("items", "fresh"))
@@ -32,6 +34,7 @@ def freshness_of(groups: Iterable[Document], oldest: Iterable[Document], within_
         "items": items,
         "fresh": fresh,
         "share": fresh / items if items else None,
+        "oldest_age_s": (now_ms - int(hosts[0]["oldest"])) / 1000 if hosts else None,
         "oldest": [{"id": each["_id"], "url": each["url"], "last_seen": instant(each["last_seen"])} for each in oldest],
         "hosts": [
             {

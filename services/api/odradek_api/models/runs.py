@@ -96,6 +96,8 @@ class Freshness(Shape):
     """Seen within that time."""
     share: float | None
     """Null: there are no items."""
+    oldest_age_s: float | None
+    """Since the item was seen that was not for longest."""
     oldest: list[OldItem]
     """The ten that were not seen for longest."""
     hosts: list[HostFreshness]

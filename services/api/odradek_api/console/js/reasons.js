@@ -34,6 +34,7 @@ const MEANINGS = {
   content_type: "Not one of the content types that the job accepts.",
   trap: "It looks like a space without end, such as a calendar.",
   host_blocked: "The host is blocked by a person.",
+  not_due: "It has stayed the same for so long that this run leaves it out.",
   scheme: "Not http or https.",
   scope: "Outside of the job's domains.",
   excluded: "An exclude pattern matches, or no include pattern does.",

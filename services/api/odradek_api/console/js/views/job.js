@@ -138,7 +138,7 @@ class JobView {
 
 function showFacts(place, job) {
   const running = job.state === "running";
-  const tookS = FINAL.has(job.state) && job.reached_at_ms !== null ? (job.reached_at_ms - job.created_at_ms) / 1000 : null;
+  const tookS = FINAL.has(job.state) && job.reached_at_ms !== null ? (job.reached_at_ms - (beganOf(job) ?? job.created_at_ms)) / 1000 : null;
   const share = job.max_pages === null ? null : job.pages / Math.max(1, job.max_pages);
   const facts = [
     ["Pages", count(job.pages), share === null ? null : `${percent(share)} of ${count(job.max_pages)}`],
@@ -146,8 +146,8 @@ function showFacts(place, job) {
     pace(job, running, tookS),
     ["Pending", count(job.pending), running && job.eta_s !== null && job.pending > 0 ? `about ${duration(job.eta_s)} left` : null],
     tookS === null
-      ? ["Held back by", job.limiting_reason ?? (running ? "Nothing" : "–"), null]
-      : ["Ended", `${stamp(job.reached_at_ms)}, after ${duration(tookS)}`, null],
+      ? ["Held back by", job.limiting_reason ?? (running ? "Nothing" : "–"), job.missed ?? (job.run > 1 ? `run ${job.run}` : null)]
+      : ["Ended", `${stamp(job.reached_at_ms)}, after ${duration(tookS)}`, nextRun(job)],
   ];
   if (place.children.length === 0) {
     place.append(...facts.map(([name]) => el("div", {}, el("dt", {}, name), el("dd"), el("dd", { class: "soft small" }))));
@@ -159,6 +159,15 @@ function showFacts(place, job) {
     say(shown, value);
     say(below, more ?? "");
   });
+}
+
+/** When the run that ended last began; undefined for jobs that do not recur. */
+function beganOf(job) {
+  return job.last_run?.began_at_ms;
+}
+
+function nextRun(job) {
+  return job.next_run_at_ms ? `run ${job.run + 1} begins ${stamp(job.next_run_at_ms)}` : null;
 }
 
 function pace(job, running, tookS) {
