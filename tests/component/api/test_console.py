@@ -1,6 +1,7 @@
 """What the gateway gives the console: its files under a strict policy, and the routes that charts and lists need."""
 
 import json
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -170,10 +171,26 @@ def test_what_was_made_is_fresh_for_its_time_and_forgotten_after_it() -> None:
     assert set(fresh._made) == {"c"}
 
 
+async def test_a_list_leaves_out_a_job_that_went_since_all_were_looked_at_and_is_made_once() -> None:
+    world, asking = a_world("a", "b"), Asking()
+    given = world.parts()
+    given.census.get("all", given.gateway.census, time.monotonic())
+    del world.jobs.values["a"]
+    stream = _pages(asking, given, _Wanted(None, "", 0, 50))  # type: ignore[arg-type]
+    frame = await anext(stream)
+    await stream.aclose()  # type: ignore[attr-defined]
+
+    assert (json.loads(frame.split("data: ")[1])["order"], asking.looks) == (["b"], 1)
+
+
 class Asking:
     """A request whose browser stays."""
 
+    def __init__(self) -> None:
+        self.looks = 0
+
     async def is_disconnected(self) -> bool:
+        self.looks += 1
         return False
 
 

@@ -7,6 +7,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -61,7 +62,10 @@ class _Wanted:
         census = everything.named(self.q) if self.q else everything
         found = [record for record, state in census.jobs if self.state in (None, state)]
         page = found[self.offset : self.offset + self.limit]
-        jobs = {each.job: shown(given, each) | {"rates": given.paces.rates(each.job, RATES)} for each in page}
+        jobs: dict[str, dict[str, Any]] = {}
+        for each in page:
+            with suppress(Problem):  # it went since all were looked at
+                jobs[each.job] = shown(given, each) | {"rates": given.paces.rates(each.job, RATES)}
         return {"order": list(jobs), "total": len(found), "counts": census.counts}, jobs
 
 
@@ -70,12 +74,7 @@ async def _pages(request: Request, given: Parts, wanted: _Wanted) -> AsyncIterat
     known: dict[str, dict[str, Any]] = {}
     said_s = time.monotonic()
     while not await request.is_disconnected():
-        try:
-            now, jobs = given.job_lists.get(wanted, lambda: wanted.of(given), time.monotonic())
-        except Problem:
-            # A job went while the list was made.
-            await asyncio.sleep(0)
-            continue
+        now, jobs = given.job_lists.get(wanted, lambda: wanted.of(given), time.monotonic())
         changed = [job for name, job in jobs.items() if known.get(name) != job]
         if changed or now != frame:
             frame, known, said_s = now, jobs, time.monotonic()
