@@ -40,10 +40,14 @@ def at_rest(world: World) -> bool:
             each.core.position == len(each.log) == each.committed
             and not each.out
             and each.core.dispatching
-            and (each.core.wake_at_ms(world.now_ms) or NEVER_S * 1000) > world.now_ms + NEVER_S
+            and _asleep(each.core.wake_at_ms(world.now_ms), world.now_ms)
             for each in world.schedulers
         )
     )
+
+
+def _asleep(wake_ms: int | None, now_ms: int) -> bool:
+    return wake_ms is None or wake_ms > now_ms + NEVER_S
 
 
 def search(scenario: Scenario, runs: int, seed: str) -> tuple[int, str | None, list[int]]:
