@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from odradek_scheduler.core.touched import Touched
 
 Asked = TypeVar("Asked", RetryAsked, PatternReleased)
-TOGETHER: Final = 2_000
+TOGETHER: Final = 1_000
 """About so many URLs are renewed in one batch."""
 REMEMBERED: Final = 16
 """Runs of a job; a replay goes back over a second."""
