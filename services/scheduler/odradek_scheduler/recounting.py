@@ -10,6 +10,8 @@ from odradek.contracts import Counters, Progress, Recount
 from odradek_scheduler.owned import Owned
 from odradek_scheduler.store import TablesClosed
 
+Rest = tuple[int, Counters]
+"""A run, and its counters: two runs of a job may come to the same."""
 INLINE: Final = 2_000
 """So few URLs are counted at once; more are counted in a thread, while the partition goes on."""
 QUIET_MS: Final = 100
@@ -32,8 +34,8 @@ class Recounts:
     """Recounts what has come to rest, each state of the counters once."""
 
     def __init__(self) -> None:
-        self._done: dict[tuple[Owned, str], Counters] = {}
-        self._quiet: dict[tuple[Owned, str], tuple[Counters, int]] = {}
+        self._done: dict[tuple[Owned, str], Rest] = {}
+        self._quiet: dict[tuple[Owned, str], tuple[Rest, int]] = {}
         self._rest_until: dict[tuple[Owned, str], float] = {}
 
     async def look(self, reports: Iterable[tuple[Owned, Progress]]) -> bool:
@@ -42,12 +44,12 @@ class Recounts:
         for owned, report in reports:
             self._note(owned, report, now)
         self._forget_lost()
-        due = [(place, counters) for place, (counters, since) in self._quiet.items() if now - since >= QUIET_MS]
+        due = [(place, rest) for place, (rest, since) in self._quiet.items() if now - since >= QUIET_MS]
         counted = False
-        for place, counters in due:
+        for place, rest in due:
             if time.monotonic() < self._rest_until.get(place, 0.0):
                 continue
-            counted = await self._recount(place, counters) or counted
+            counted = await self._recount(place, rest) or counted
         return counted
 
     @property
@@ -58,20 +60,20 @@ class Recounts:
 
     def _note(self, owned: Owned, report: Progress, now: int) -> None:
         place = (owned, report.job)
-        counters = report.counters
-        if report.recovering or counters.pending or not counters.accepted or self._done.get(place) == counters:
+        counters, rest = report.counters, (report.run, report.counters)
+        if report.recovering or counters.pending or not counters.accepted or self._done.get(place) == rest:
             self._quiet.pop(place, None)
-        elif self._quiet.get(place, (None, 0))[0] != counters:
-            self._quiet[place] = (counters, now)
+        elif self._quiet.get(place, (None, 0))[0] != rest:
+            self._quiet[place] = (rest, now)
 
-    async def _recount(self, place: tuple[Owned, str], counters: Counters) -> bool:
-        owned, job = place
+    async def _recount(self, place: tuple[Owned, str], rest: Rest) -> bool:
+        (owned, job), (_, counters) = place, rest
         self._quiet.pop(place, None)
         began = time.monotonic()
         counted = owned.core.recount(job, now_ms()) if counters.accepted <= INLINE else await recounted(owned, job)
         took = time.monotonic() - began
         self._rest_until[place] = time.monotonic() + REST * took
-        self._done[place] = counters
+        self._done[place] = rest
         return counted is not None
 
     def _forget_lost(self) -> None:

@@ -52,7 +52,7 @@ class HostLoad(Shape):
 
 
 class Runs(Shape):
-    """The runs of a job, newest first; the last 50."""
+    """The runs of a job, newest first; the last 20."""
 
     data: list[Run]
     next_run: int | None

@@ -9,7 +9,7 @@ from odradek.contracts import HostLoad, LoadsReported, RunDue, RunEnded, RunNote
 if TYPE_CHECKING:
     from odradek_scheduler.core.touched import Touched
 
-KEPT: Final = 50
+KEPT: Final = 20
 """Runs of a job that are remembered with their figures."""
 
 
