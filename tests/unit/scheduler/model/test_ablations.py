@@ -14,6 +14,7 @@ _TWICE = Scenario(
     part=dict.fromkeys("abcd", 0), seeds=("a",), grow={"a": ("b", "c", "d")}, partitions=1, crashes=1, steps=60
 )
 _PAIR = Scenario(part={"a": 0, "b": 0}, seeds=("a", "b"), concurrency=1, partitions=1, crashes=0, steps=100)
+_AGAIN = Scenario(part={"a": 0}, seeds=("a",), partitions=1, controls=("run",), crashes=0, steps=150)
 
 ABLATIONS: dict[str, tuple[Scenario, str, str]] = {
     "replay_writes": (SCENARIOS["one"], "11", "A replay leaves out what the local store already has."),
@@ -35,6 +36,7 @@ ABLATIONS: dict[str, tuple[Scenario, str, str]] = {
     "channels": (_TWICE, "1", "Completion does not wait for fetchers and parsers."),
     "told_first": (SCENARIOS["sitemap"], "16", "Sitemaps are handed over after the commit of what names them."),
     "frontier_ends": (SCENARIOS["small"], "0", "Completion does not look at the ends of the frontier."),
+    "renewing": (_AGAIN, "0", "Completion does not wait until known URLs are taken over."),
 }
 """What is switched off: where, a seed that finds it soon, and what it means."""
 
