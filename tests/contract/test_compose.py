@@ -4,8 +4,10 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -55,6 +57,18 @@ def test_the_image_has_every_package_that_the_code_depends_on() -> None:
     }
     locked = set(re.findall(r"^([\w.-]+)==", (COMPOSE / "requirements.lock").read_text(), re.MULTILINE))
     assert sorted(wanted - {name.lower() for name in locked}) == []
+
+
+def test_the_image_loses_no_library_that_exports_and_archives_load() -> None:
+    """It throws away what it takes for superfluous, to be small."""
+    text = (COMPOSE / "Dockerfile").read_text()
+    thrown = re.findall(r"-name '?([^\s']+)'?", text)
+    code = "import pyarrow.parquet, obstore; print(open('/proc/self/maps').read())"
+    said = subprocess.run((sys.executable, "-c", code), text=True, capture_output=True, check=True).stdout
+    loaded = {Path(path).name for path in re.findall(r"\S*/site-packages/\S+", said)}
+    assert any("parquet" in name for name in loaded)
+    assert thrown
+    assert [name for name in loaded if any(fnmatch(name, pattern) for pattern in thrown)] == []
 
 
 def test_every_port_is_bound_to_loopback() -> None:
