@@ -63,7 +63,7 @@ async def serve(settings: Settings, stop: asyncio.Event) -> None:
             await runner.run_each(Handler(jobs, fetching, gate, tenure).handle, stop, settings.fetch_concurrency)
     finally:
         pacing.cancel()
-        jobs.view.stop()
+        jobs.stop()
         await asyncio.to_thread(producer.close)
 
 

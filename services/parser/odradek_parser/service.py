@@ -40,7 +40,7 @@ async def serve(settings: Settings, stop: asyncio.Event, *, guard: Guard | None 
     try:
         await _both(runner.run_batches(handler.handle, stop, own.BATCH), again.run(stop), stop)
     finally:
-        jobs.view.stop()
+        jobs.stop()
         await asyncio.to_thread(producer.close)
 
 

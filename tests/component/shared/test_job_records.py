@@ -25,7 +25,7 @@ def known() -> Iterator[tuple[JobRecords, MockBroker]]:
         jobs.view.start()
         assert jobs.view.wait_ready(20)
         yield jobs, broker
-        jobs.view.stop()
+        jobs.stop()
 
 
 async def test_thousands_of_pages_of_a_deleted_job_are_waited_for_once(known: tuple[JobRecords, MockBroker]) -> None:
@@ -36,6 +36,19 @@ async def test_thousands_of_pages_of_a_deleted_job_are_waited_for_once(known: tu
 
     assert set(found) == {None}
     assert PATIENCE_S <= time.monotonic() - begun < 10 * PATIENCE_S
+
+
+async def test_a_job_is_never_taken_for_deleted_before_the_topic_is_read_to_its_end(
+    known: tuple[JobRecords, MockBroker],
+) -> None:
+    """A broker that is away holds up the view; what was asked for meanwhile must not become a dead letter."""
+    jobs, broker = known
+    jobs.view.stop()
+    put(broker.settings(), Send(JOBS, "new", encode(JobRecord(job="new", spec={}, version=1))))
+
+    for _ in range(2):
+        with pytest.raises(InfrastructureAway, match="of job new has not come"):
+            await jobs.record(a_request(job="new", spec_version=1))
 
 
 async def test_a_job_that_comes_after_all_is_found(known: tuple[JobRecords, MockBroker]) -> None:
