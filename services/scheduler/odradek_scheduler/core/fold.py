@@ -197,7 +197,7 @@ class Fold:
     # ---- facts on jobs and budgets
 
     def _job_changed(self, fact: JobChanged, index: int) -> None:  # noqa: ARG002
-        job, counts = self._touched.job(fact.job)
+        fact, (job, counts) = jobs.sound(fact), self._touched.job(fact.job)
         if counts:
             jobs.heard(job, fact, self._offset)
         run = run_id(fact.job, job.run_before(self._offset))

@@ -1,12 +1,15 @@
 """A job as one partition knows it, with the runs that began here: what decides keeps its history (rule A)."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from odradek.contracts import CLOSED, JobChanged
 from odradek_scheduler.core import limiting
 from odradek_scheduler.core.state import PURGED
+
+_UNREADABLE: Final = {"unreadable": True}
+"""Instead of a specification that is none: no field of one, so nothing is sent for its job."""
 
 
 class Job(msgspec.Struct, array_like=True):
@@ -46,6 +49,13 @@ class Job(msgspec.Struct, array_like=True):
     def purged(self) -> bool:
         """True when nothing but this is left of it, or will be."""
         return self.wanted == PURGED
+
+
+def sound(fact: JobChanged) -> JobChanged:
+    """The fact as the fold can take it in: nobody has checked what a specification in the log says."""
+    if fact.spec is None or limiting.can_be_read(fact.spec):
+        return fact
+    return msgspec.structs.replace(fact, spec=dict(_UNREADABLE))
 
 
 def heard(job: Job, fact: JobChanged, offset: int) -> None:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 REMEMBERED: Final = 16
 """Limits of a job; a replay goes back over a second."""
 
+MOST: Final = 10**12
+"""A limit that is higher is none of a job's."""
 
 Remembered = tuple[int, int, int | None, int | None, bool]
 """Where limits were told, and what they were."""
@@ -25,6 +27,15 @@ class Limits(NamedTuple):
     max_pages_per_host: int | None
     by_host: bool
     """URLs are counted by host."""
+
+
+def can_be_read(spec: dict[str, Any]) -> bool:
+    """True when a specification has limits where they belong, and they are numbers, or none."""
+    scope, schedule = spec.get("scope", {}), spec.get("schedule")
+    if not isinstance(scope, dict) or not isinstance(schedule, dict | None):
+        return False
+    counts = (scope.get("max_pages"), scope.get("max_pages_per_host"))
+    return all(count is None or (type(count) is int and 0 <= count <= MOST) for count in counts)
 
 
 def limits_in(spec: dict[str, Any], version: int) -> Limits:
