@@ -285,6 +285,19 @@ def test_rows_of_the_run_before_the_last_end() -> None:
     assert rows == ["j/3/a", "j/3/b", "j/4/a", "j/4/b"]
 
 
+def test_values_of_hosts_end_with_the_run_before_the_last() -> None:
+    crawl = Recurring("a", "b", schedule={"fresh_by": "08:00"}, scope={"max_pages_per_host": 9})
+    for _ in range(4):
+        for _ in range(3):
+            crawl.after(s=1).crawl_all()
+        crawl.end_run()
+        crawl.after(s=86_400).dispatch(0)
+    runs = {
+        (key[:1].decode(), key.split(b"\0")[2].decode()) for key in crawl.tables.values["ledger"] if key[:1] in b"KW"
+    }
+    assert runs == {("K", "4"), ("W", "4"), ("W", "5")}
+
+
 def test_a_url_that_a_link_has_found_in_a_run_that_had_not_begun_here_is_accepted_once() -> None:
     crawl = Recurring("a")
     crawl.crawl_all()

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 Asked = TypeVar("Asked", RetryAsked, PatternReleased)
 TOGETHER: Final = 1_000
 """About so many URLs are renewed in one batch."""
+OUTLIVED_AT_ONCE: Final = 2_000
+"""Values of hosts, of a run that is over, that end with one step."""
+_OF_HOSTS: Final = "KQTW"
+"""Kinds of values that a run has for each host: shares, patterns, sitemaps, counts."""
 REMEMBERED: Final = 16
 """Runs of a job; a replay goes back over a second."""
 NOT_DUE: Final = "not_due"
@@ -129,10 +133,17 @@ def renewed(touched: "Touched", fact: Renewed, place: tuple[int, int]) -> None:
     if not ledgers.closed_before(ledger, place[0]) or ledgers.sated_before(ledger, place[0]):
         _take_over(touched, fact, place, (first, end), None if renewal.passes == 1 else last)
     if last and fact.run > 2:  # noqa: PLR2004  (the first run has none before it, and the second leaves that)
-        for gone in (run_id(fact.job, fact.run - 2), sitemap_run(run_id(fact.job, fact.run - 2))):
-            touched.forget_seen(seen_key(gone, ""), (first.encode(), end.encode()))
+        _forget(touched, fact, (first, end))
     if counts and fact.step == renewal.done:
         renewal.done += 1
+
+
+def _forget(touched: "Touched", fact: Renewed, span: tuple[str, str]) -> None:
+    """What is left of the run before the last: rows in a span, and some of the values of its hosts."""
+    run = run_id(fact.job, fact.run - 2)
+    for gone in (run, sitemap_run(run)):
+        touched.forget_seen(seen_key(gone, ""), (span[0].encode(), span[1].encode()))
+    touched.forget_values([f"{kind}\0{run}\0".encode() for kind in _OF_HOSTS], OUTLIVED_AT_ONCE)
 
 
 def _take_over(

@@ -5,6 +5,7 @@ whether it is newer than the offset the value carries. The value is written agai
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any, TypeVar
 
 import msgspec
@@ -61,6 +62,7 @@ class Touched:
         self._opened: dict[PageId, dict[str, None]] = {}
         self._dead_pages: dict[bytes, None] = {}
         self._forgotten: list[bytes] = []
+        self._outlived: list[bytes] = []
         self.ledgers: dict[str, tuple[Ledger, bool]] = {}
         self.hosts: dict[str, tuple[Host, bool]] = {}
         self._robots: dict[tuple[str, str], tuple[Robots, bool]] = {}
@@ -103,6 +105,12 @@ class Touched:
     def forget_seen(self, prefix: bytes, span: tuple[bytes, bytes]) -> None:
         """Records under a prefix within a span end with this batch."""
         self._forgotten += [key for key, _ in self.rows(prefix, span)]
+
+    def forget_values(self, prefixes: Iterable[bytes], most: int) -> None:
+        """Small values under these prefixes end with this batch, so many of them; nothing reads them any more."""
+        for prefix in prefixes:
+            room = most - len(self._outlived)
+            self._outlived += [key for key, _ in islice(self._tables.scan("ledger", prefix), room)]
 
     def run_before(self, job: str) -> int:
         """The run of a job that is under way for this batch."""
@@ -216,6 +224,7 @@ class Touched:
         self._stamp(out, "ledger", self.homes, home_key)
         self._stamp(out, "ledger", self.ledgers, ledger_key)
         out += [Write(table, key, None, self._offset) for table, key in purged]
+        out += [Write("ledger", key, None, self._offset) for key in self._outlived]
         return tuple(out)
 
     def settle_permits(self) -> None:

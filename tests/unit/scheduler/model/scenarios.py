@@ -139,6 +139,7 @@ SCENARIOS: dict[str, Scenario] = {
     ),
     "runs_budget": replace(_FOUR, controls=("run",), steps=300),
     "runs_lower": replace(_FOUR, max_pages=4, limits=(1,), controls=("limit", "run"), steps=300),
+    "runs_per_host": replace(_SIX, max_pages_per_host=1, controls=("run", "run"), crashes=5, steps=350),
     "runs_cancel": replace(_LINKS, controls=("run", "cancel"), steps=200),
     "runs_sitemap": replace(_MAPPED, controls=("run",), steps=300),
     "runs_all": replace(
