@@ -133,7 +133,9 @@ class Bench:
             self.found["batches"] += fleet.discover(links)
         fleet.flush()
         fed_s = time.monotonic() - began
-        until(lambda: fleet.accepted() >= self.options.urls, 2400, "not all are folded", every=lambda: self._tell(fleet))
+        until(
+            lambda: fleet.accepted() >= self.options.urls, 2400, "not all are folded", every=lambda: self._tell(fleet)
+        )
         took_s, spent_s = time.monotonic() - began, scheduler.cpu_s - cpu_s
         self.found["feed"] = {
             "sent_s": round(fed_s, 1),

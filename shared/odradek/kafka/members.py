@@ -29,7 +29,8 @@ class Groups:
         Raises:
             KafkaException: the brokers do not tell.
         """
-        return [str(member.client_id) for found in self._admin.list_groups(group, TIMEOUT_S) for member in found.members]
+        groups = self._admin.list_groups(group, TIMEOUT_S)
+        return [str(member.client_id) for found in groups for member in found.members]
 
 
 class Members:
