@@ -70,16 +70,16 @@ async def gather(world: World, hostile: str, letters_before: Counter[str]) -> Fo
     """Everything of a round whose jobs are told to end."""
     states = {world.job: await ended(world, world.job), hostile: await ended(world, hostile)}
     await worked_off(world)
-    stored = await asyncio.to_thread(_stored, world)
-    letters = await asyncio.to_thread(dead_letters, world)
+    stored = await world.asked(lambda: _stored(world))
+    letters = await world.asked(lambda: dead_letters(world))
     return Found(
         audit=await audit(world, world.job),
         hostile_audit=await audit(world, hostile),
         bad_audits={job: await audit(world, job) for job in world.foreseen.bad_jobs},
         states={job: state for job, state in states.items() if state != "complete"},
-        events=await asyncio.to_thread(_events, world),
+        events=await world.asked(lambda: _events(world)),
         dead_letters={name: count for name, count in (letters - letters_before).items() if count},
-        gaps=await asyncio.to_thread(_gaps, world),
+        gaps=await world.asked(lambda: _gaps(world)),
         requests=world.site.seen.pages().total(),
         **stored,
     )

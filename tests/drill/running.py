@@ -55,7 +55,7 @@ class Drill:
         begun = time.monotonic()
         async with self._world() as (world, hostile):
             world.begun_at = timestamp(now_ms())
-            letters = await asyncio.to_thread(dead_letters, world)
+            letters = await world.asked(lambda: dead_letters(world))
             world.job = await world.submit(**_growing_job(world.site, self.delay_ms))
             hostile_job = await world.submit(**_hostile_job(hostile))
             for fault in faults:

@@ -69,7 +69,7 @@ async def again(world: World, service: str, _: random.Random) -> None:
     members = world.stack.members(service)
     await world.stack.take_down(*members)
     for topic in READ_BY[service]:
-        bounds = await world.asked_of_kafka(lambda topic=topic: world.ends.bounds(topic))  # type: ignore[misc]  # no types of defaults
+        bounds = await world.asked(lambda topic=topic: world.ends.bounds(topic))  # type: ignore[misc]  # no types of defaults
         await until(lambda topic=topic, bounds=bounds: _rewound(world, topic, bounds), RECOVERY_S, "no new offsets")  # type: ignore[misc]  # as above
         world.remarks.append(f"{sum(end - first for first, end in bounds.values())} records of {topic} again")
     await world.stack.bring_up(*members)

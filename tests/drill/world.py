@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import httpx
+from pymongo.errors import PyMongoError
 from tests.drill.sites import GrowingSite
 from tests.drill.stack import DrillStack, SmallDisk
 
@@ -72,13 +73,13 @@ class World:
 
         return await until(ask, RECOVERY_S, "the gateway takes no job")
 
-    async def asked_of_kafka(self, question: Callable[[], T]) -> T:
-        """An answer of the brokers, waited for."""
+    async def asked(self, question: Callable[[], T]) -> T:
+        """An answer of the brokers or a store, waited for."""
 
         async def ask() -> T | None:
             return await asyncio.to_thread(question)
 
-        return await until(ask, RECOVERY_S, "Kafka does not answer")
+        return await until(ask, RECOVERY_S, "no answer")
 
     def unfinished(self) -> dict[Place, tuple[int, int]]:
         """Of every partition with work: what is committed, and the end."""
@@ -109,7 +110,7 @@ async def until(ask: Callable[[], Awaitable[T | None]], within_s: float, otherwi
     while True:
         try:
             answer = await ask()
-        except (InfrastructureAway, httpx.TransportError) as error:
+        except (InfrastructureAway, httpx.TransportError, PyMongoError) as error:
             answer, away = None, f" ({error})"
         if answer is not None:
             return answer
