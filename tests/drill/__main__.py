@@ -59,7 +59,7 @@ def main() -> int:
     parser.add_argument("--report", type=Path, help="write REPORT.md and REPORT.json")
     parser.add_argument("--keep", type=Path, help="folder of state and logs, kept")
     given = parser.parse_args()
-    command = f"python -m tests.drill --faults {given.faults} --seed {given.seed}"
+    command = f"python -m tests.drill --faults {given.faults} --seed {given.seed} --in-round {given.in_round}"
     command += f" --only {shlex.join(given.only)}" if given.only else ""
     with tempfile.TemporaryDirectory(prefix="odradek-drill-") as temporary:
         report = drill(
