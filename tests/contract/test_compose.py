@@ -140,6 +140,14 @@ def test_a_service_that_writes_into_its_folder_has_one(name: str) -> None:
     assert "mountPath: /state" in (COMPOSE / "kubernetes" / f"{name}.yaml").read_text()
 
 
+def test_the_doctor_looks_at_a_folder_that_the_gateway_can_write() -> None:
+    """It runs in the gateway's container, whose other folders are read-only: it would call the stack ill for ever."""
+    found = services("services.yaml")["api"]
+    assert f"spool:{found['environment']['ODRADEK_STATE_DIR']}" in found["volumes"]
+    text = (COMPOSE / "kubernetes" / "api.yaml").read_text()
+    assert f"name: ODRADEK_STATE_DIR, value: {found['environment']['ODRADEK_STATE_DIR']}" in text
+
+
 def test_a_fetcher_reaches_no_store() -> None:
     found = services("services.yaml")
     assert {name: found[name]["networks"] for name in ("scheduler", "fetcher", "parser")} == {
