@@ -43,7 +43,11 @@ def apply_topics(settings: Settings) -> list[str]:
 
 
 def differences(settings: Settings) -> list[str]:
-    """How the topics on the brokers differ from the table, a sentence each; empty: they do not."""
+    """How the topics on the brokers differ from the table, a sentence each; empty: they do not.
+
+    Raises:
+        InfrastructureAway: the brokers do not answer, or not in time.
+    """
     admin = AdminClient(connection_config(settings))
     existing = _existing(admin)
     found = [f"{settings.topic(name)} is missing" for name in TOPICS if settings.topic(name) not in existing]
@@ -56,7 +60,7 @@ def differences(settings: Settings) -> list[str]:
             if topic.partitions is None
         )
         found.append(f"partition counts are not the same ({counts})")
-    return found + _differing_configs(admin, settings, present)
+    return found + differing_configs(admin, settings, present)
 
 
 def _existing(admin: AdminClient) -> dict[str, int]:
@@ -83,6 +87,8 @@ def _created(name: str, future: "Future[None]") -> None:
         if error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
             return
         raise InfrastructureAway(f"the topic {name} cannot be created: {error.args[0].str()}") from error
+    except TimeoutError as error:
+        raise InfrastructureAway(f"the brokers do not create the topic {name} in time") from error
 
 
 def wait_known(admin: AdminClient, names: set[str]) -> None:
@@ -110,18 +116,26 @@ def _led(admin: AdminClient, topic: TopicMetadata) -> bool:
     try:
         for future in admin.list_offsets(asked).values():
             future.result(timeout=TIMEOUT_S)
-    except KafkaException:
+    except (KafkaException, TimeoutError):
         return False
     return True
 
 
-def _differing_configs(admin: AdminClient, settings: Settings, topics: list[Topic]) -> list[str]:
+def differing_configs(admin: AdminClient, settings: Settings, topics: list[Topic]) -> list[str]:
+    """The settings of these topics that are other than needed, a sentence each.
+
+    Raises:
+        InfrastructureAway: the brokers do not answer, or not in time: one has just died, or comes back.
+    """
     resources = {ConfigResource(ResourceType.TOPIC, settings.topic(topic.name)): topic for topic in topics}
     if not resources:
         return []
     found = []
     for resource, future in admin.describe_configs(list(resources)).items():
-        entries = future.result(timeout=TIMEOUT_S)
+        try:
+            entries = future.result(timeout=TIMEOUT_S)
+        except (KafkaException, TimeoutError) as error:
+            raise InfrastructureAway(f"the brokers do not tell the settings of {resource.name} in time") from error
         for name, wanted in resources[resource].config().items():
             have = entries[name].value
             if name in ("cleanup.policy", "max.message.bytes") and have != wanted:
