@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import ConfigResource
+from confluent_kafka.admin import ConfigResource  # type: ignore[attr-defined]  # its stubs re-export without saying so
 
 from odradek.errors import InfrastructureAway
 from odradek.kafka.admin import differing_configs
