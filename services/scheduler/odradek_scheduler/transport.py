@@ -12,6 +12,7 @@ from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 from yarl import URL
 
+from odradek.authorities import trusting
 from odradek.settings import Settings
 
 SHORT_WAIT_MS: Final = 20
@@ -119,7 +120,7 @@ def broker_urls(settings: Settings) -> list[URL]:
 
 
 def _tls(settings: Settings) -> ssl.SSLContext:
-    context = ssl.create_default_context(cafile=_path(settings.kafka_security_ca))
+    context = trusting(settings.kafka_security_ca)
     if settings.kafka_security_certificate is not None:
         context.load_cert_chain(str(settings.kafka_security_certificate), _path(settings.kafka_security_key))
     return context

@@ -4,12 +4,12 @@ The client takes three seconds of processor time to import: that is done with th
 makes it, so no process starts later because of it.
 """
 
-import ssl
 from collections.abc import Callable
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from odradek.authorities import trusting
 from odradek.errors import InfrastructureAway, UserError
 from odradek.settings import Settings
 
@@ -93,7 +93,7 @@ def connect_search(settings: Settings) -> SearchEngine:
         "api_key": None if key is None else key.get_secret_value(),
     }
     try:
-        trusted = ssl.create_default_context(cafile=authority)
+        trusted = trusting(authority)
     except OSError as error:
         raise UserError(f"ODRADEK_ELASTICSEARCH_CA {authority} cannot be read: {error}.") from None
     if any(node.startswith("https:") for node in nodes):
