@@ -329,6 +329,8 @@ def test_deliveries_of_a_job_are_newest_first() -> None:
 
 
 async def test_a_receiver_that_answers_byte_by_byte_is_not_waited_for() -> None:
+    ended = asyncio.Event()
+
     async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError):
             await reader.read(100)
@@ -337,10 +339,14 @@ async def test_a_receiver_that_answers_byte_by_byte_is_not_waited_for() -> None:
                 await writer.drain()
                 await asyncio.sleep(0.05)
         writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
+        ended.set()
 
     server = await asyncio.start_server(drip, "127.0.0.1", 0)
     async with server:
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
         attempt = await posted(Poster({}, allow_private=True, timeout_s=0.3), a_delivery(url))
+        await ended.wait()
 
     assert (attempt.status, attempt.error) == (None, "The receiver did not answer within 0.3 s.")

@@ -12,7 +12,7 @@ from typing import Any
 
 from bs4 import BeautifulSoup, Comment
 from bs4.element import Doctype
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from odradek_parser.core.selectors import engine_for, selector
@@ -107,6 +107,8 @@ def test_below_an_element_both_engines_find_the_same_and_never_the_element_itsel
 
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(page)
+@example("<svg><title><div></div>")
+@example("<math><mi><b>x</b></mi><mtext><i>y</i>")
 def test_the_copy_for_beautifulsoup_is_the_tree_that_html5lib_builds(html: str) -> None:
     fast, reference = both(html)
 

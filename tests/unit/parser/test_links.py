@@ -161,11 +161,11 @@ def test_a_meta_refresh_at_once_is_a_redirect_and_the_page_is_kept() -> None:
     assert (reading.targets, reading.kept) == ([target], True)
 
 
-@pytest.mark.parametrize("outcome", ["failed", "not_modified", "skipped"])
-def test_what_was_not_fetched_has_neither_links_nor_records(outcome: str) -> None:
+@pytest.mark.parametrize(("outcome", "kept"), [("failed", False), ("skipped", False), ("not_modified", True)])
+def test_what_was_not_fetched_has_neither_links_nor_records(outcome: str, *, kept: bool) -> None:
     reading = a_reading(None, outcome=outcome, reason="dns")
 
-    assert (reading.targets, reading.records, reading.kept) == ([], [], False)
+    assert (reading.targets, reading.records, reading.kept) == ([], [], kept)
 
 
 APART = ("//", " #", " ?")

@@ -20,8 +20,11 @@ MOST_NODES = 400_000
 """Of a page, for its copy: about 5 s. An honest page has thousands."""
 _XHTML = "http://www.w3.org/1999/xhtml"
 _FOREIGN = {"svg": "http://www.w3.org/2000/svg", "math": "http://www.w3.org/1998/Math/MathML"}
-_HTML_WITHIN = frozenset(("foreignobject", "desc", "annotation-xml"))
-"""Foreign elements whose content is HTML again (HTML standard, "HTML integration points")."""
+_HTML_WITHIN = {
+    _FOREIGN["svg"]: frozenset(("foreignobject", "desc", "title")),
+    _FOREIGN["math"]: frozenset(("mi", "mo", "mn", "ms", "mtext", "annotation-xml")),
+}
+"""Foreign elements whose content is HTML again (HTML standard, "HTML integration points" and those of MathML text)."""
 
 
 class SoupTree:
@@ -125,12 +128,17 @@ def soup_of(page: LexborTree, most_nodes: int = MOST_NODES) -> BeautifulSoup:
             if left < 0:
                 raise Exhausted(f"the page has more than {most_nodes:,} elements and texts, too many for BeautifulSoup")
             if isinstance(element, Tag) and node.first_child is not None:
-                within = _XHTML if element.name.lower() in _HTML_WITHIN else str(element.namespace)
+                within = _within(element)
                 open_.append((node.iter(include_text=True), element, within))
                 break
         else:
             open_.pop()
     return soup
+
+
+def _within(element: Tag) -> str:
+    namespace = str(element.namespace)
+    return _XHTML if element.name.lower() in _HTML_WITHIN.get(namespace, ()) else namespace
 
 
 def _element(node: Node, parent: Tag, soup: BeautifulSoup, namespace: str) -> PageElement | None:
