@@ -32,7 +32,7 @@ async def test_every_page_lies_in_the_archive_once_though_the_indexer_was_killed
         process = await command.start()
         for place in (1, 2):
             await until_pages(site, PAGES * place // 3)
-            os.kill(service_pid(process.pid, "indexer"), signal.SIGKILL)
+            os.kill(await service_pid(process.pid, "indexer"), signal.SIGKILL)
         outcome = await command.end(process, DEADLINE_S)
         wanted = {site.catalogue.url(page) for page in range(PAGES)}
 

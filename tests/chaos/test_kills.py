@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -19,12 +20,21 @@ DEADLINE_S = 900
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(DEADLINE_S)]
 
 
-def service_pid(command: int, service: str) -> int:
-    """The process of a service under the running command."""
+def _service(command: int, service: str) -> int | None:
     for process in psutil.Process(command).children(recursive=True):
-        if process.cmdline()[-2:] == ["service", service]:
-            return process.pid
-    raise AssertionError(f"no {service} is running")
+        with suppress(psutil.Error):  # it has just ended
+            if process.cmdline()[-2:] == ["service", service]:
+                return process.pid
+    return None
+
+
+async def service_pid(command: int, service: str) -> int:
+    """The process of a service under the running command, as soon as there is one: it may just be started again."""
+    end = time.monotonic() + DEADLINE_S
+    while (pid := _service(command, service)) is None:
+        assert time.monotonic() < end, f"no {service} is running"
+        await asyncio.sleep(0.05)
+    return pid
 
 
 async def until_pages(site: Site, wanted: int) -> None:
@@ -40,7 +50,7 @@ async def test_a_crawl_survives_the_death_of_each_service(tmp_path: Path) -> Non
         process = await command.start()
         for place, victim in enumerate(VICTIMS, 1):
             await until_pages(site, PAGES * place // (len(VICTIMS) + 1))
-            os.kill(service_pid(process.pid, victim), signal.SIGKILL)
+            os.kill(await service_pid(process.pid, victim), signal.SIGKILL)
         outcome = await command.end(process, DEADLINE_S)
         asked = site.seen.pages()
 
