@@ -112,7 +112,9 @@ class JobView {
     const key = offered.map(([action, words]) => action + words).join();
     if (this.actions.dataset.offered === key) return;
     this.actions.dataset.offered = key;
+    const focused = this.actions.contains(document.activeElement);
     this.actions.replaceChildren(...offered.map(([action, words]) => this.#button(action, words)));
+    if (focused) this.actions.querySelector("button")?.focus();
   }
 
   #button(action, words) {
