@@ -5,7 +5,7 @@ from typing import Final
 
 from odradek_scheduler.core.keys import page_key
 from odradek_scheduler.core.queues import Queue
-from odradek_scheduler.core.tables import Tables
+from odradek_scheduler.core.tables import Tables, rows_from
 
 TICK_MS: Final = 5_000
 """Tombstones that no batch has taken along by then get a batch of their own."""
@@ -54,12 +54,12 @@ class Clearing:
         return keys
 
     def _swept(self, run: str, most: int) -> list[bytes]:
-        found = [key for key, _ in islice(self._tables.scan("backlog", f"{run}\0".encode(), self._runs[run]), most)]
-        if len(found) < most:
+        rows, go_on = rows_from(self._tables, "backlog", f"{run}\0".encode(), self._runs[run], most)
+        if go_on is None:
             del self._runs[run]
         else:
-            self._runs[run] = found[-1] + b"\0"
-        return found
+            self._runs[run] = go_on
+        return [key for key, _ in rows]
 
     def tick(self, now_ms: int) -> bool:
         """True when a batch is to be made for them."""

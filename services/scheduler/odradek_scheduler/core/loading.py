@@ -5,7 +5,6 @@ Looked at now and then, step by step; what is told is absolute, and the newest w
 
 from collections.abc import Iterable
 from heapq import nlargest
-from itertools import islice
 from typing import Final
 
 from odradek.contracts import HostLoad, LoadsReported
@@ -18,7 +17,7 @@ from odradek_scheduler.core.memory import Memory
 from odradek_scheduler.core.outlook import SHOWN
 from odradek_scheduler.core.queues import HostQueue
 from odradek_scheduler.core.state import unpack
-from odradek_scheduler.core.tables import Tables
+from odradek_scheduler.core.tables import Tables, rows_from
 from odradek_scheduler.core.terms import Terms
 
 EVERY_MS: Final = 30_000
@@ -68,11 +67,11 @@ class Loading:
             self._reading, self._hosts = (job, self._memory.cache.job(job).run, b""), []
         job, run, first = self._reading
         prefix = counts_key(run_id(job, run))
-        rows = list(islice(self._tables.scan("ledger", prefix, first), AT_ONCE))
+        rows, go_on = rows_from(self._tables, "ledger", prefix, first, AT_ONCE)
         terms = self._memory.terms(job)
         self._keep([self._load(key[len(prefix) :].decode(), unpack(HostCount, value), terms) for key, value in rows])
-        if len(rows) == AT_ONCE:
-            self._reading = (job, run, rows[-1][0] + b"\0")
+        if go_on is not None:
+            self._reading = (job, run, go_on)
             return []
         return self._tell(job, run, now_ms)
 

@@ -125,7 +125,7 @@ class Memory:
         if now.state == PENDING:
             flight = self.take_off(self.queue(run, seen.key), fp, Stage.HELD, None)
             if due_ms := max(now.due_ms, due_ms):
-                _prepared(flight)
+                flight.end_readying()
             self.hold(flight, due_ms)
 
     # ---- looking up
@@ -174,7 +174,7 @@ class Memory:
             page.flights += 1
         queue.going += 1
         if stage in (Stage.PROPOSED, Stage.HELD):
-            _prepares(flight)
+            flight.make_ready()
         if stage is Stage.PROPOSED:
             self.allowance.count_proposed(queue, 1)
         return flight
@@ -183,7 +183,7 @@ class Memory:
         """A permit that it lacks is asked for (again)."""
         if flight.stage is Stage.HELD:
             flight.stage = Stage.PROPOSED
-            _prepares(flight)
+            flight.make_ready()
             self.allowance.count_proposed(flight.queue, 1)
         self.lease(flight, lease_ms)
 
@@ -197,7 +197,7 @@ class Memory:
 
     def to_sent(self, flight: Flight, attempt: int, sent_at_ms: int, lease_ms: int) -> None:
         """Its request leaves."""
-        _prepared(flight)
+        flight.end_readying()
         flight.stage, flight.attempt, flight.sent_at_ms = Stage.SENT, attempt, sent_at_ms
         self.sent += 1
         run = flight.queue.run
@@ -237,7 +237,7 @@ class Memory:
         queue = flight.queue
         if flight.stage in (Stage.SENT, Stage.ANSWERED):
             self._count_in(queue.run)
-        _prepared(flight)
+        flight.end_readying()
         if flight.stage is Stage.PROPOSED:
             self.allowance.count_proposed(queue, -1)
         elif flight.stage is Stage.ANSWERED:
@@ -294,15 +294,3 @@ class Memory:
     def next_lease_ms(self) -> int | None:
         """When the next lease may pass."""
         return self._leases.next_ms()
-
-
-def _prepares(flight: Flight) -> None:
-    if not flight.prepares:
-        flight.prepares = True
-        flight.queue.preparing += 1
-
-
-def _prepared(flight: Flight) -> None:
-    if flight.prepares:
-        flight.prepares = False
-        flight.queue.preparing -= 1

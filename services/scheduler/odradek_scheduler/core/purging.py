@@ -5,10 +5,9 @@ nothing that it decides depends on which of its rows are still there. What stays
 """
 
 from collections import deque
-from itertools import islice
 from typing import Final
 
-from odradek_scheduler.core.tables import TableName, Tables
+from odradek_scheduler.core.tables import TableName, Tables, rows_from
 
 Row = tuple[TableName, bytes]
 """Table and key."""
@@ -52,13 +51,11 @@ class Purging:
     def _some(self, left: deque[Row], most: int) -> list[Row]:
         """At most so many rows of the first prefix; it goes when it is done."""
         table, prefix = left[0]
-        keys = [key for key, _ in islice(self._tables.scan(table, prefix, self._first), most)]
-        if len(keys) < most:
+        rows, go_on = rows_from(self._tables, table, prefix, self._first, most)
+        self._first = go_on or b""
+        if go_on is None:
             left.popleft()
-            self._first = b""
-        else:
-            self._first = keys[-1] + b"\0"
-        return [(table, key) for key in keys if prefix.endswith(b"\0") or key == prefix]
+        return [(table, key) for key, _ in rows if prefix.endswith(b"\0") or key == prefix]
 
     def tick(self, now_ms: int) -> bool:
         """True when a batch is to be made for them."""

@@ -250,6 +250,18 @@ class Flight:
         self.due_ms: int | None = None
         """When the URL is due again, once settled; None: it has ended."""
 
+    def make_ready(self) -> None:
+        """It counts among those that its queue makes ready from now on."""
+        if not self.prepares:
+            self.prepares = True
+            self.queue.preparing += 1
+
+    def end_readying(self) -> None:
+        """It does so no more."""
+        if self.prepares:
+            self.prepares = False
+            self.queue.preparing -= 1
+
 
 class HostQueue:
     """All that waits for one host, and its pace."""

@@ -1,11 +1,10 @@
 """Backlog pages of runs that a higher limit has opened again: they have stayed in the table, perhaps a million."""
 
 from collections.abc import Callable
-from itertools import islice
 from typing import Final
 
 from odradek_scheduler.core.keys import split_page_key
-from odradek_scheduler.core.tables import Tables
+from odradek_scheduler.core.tables import Tables, rows_from
 
 AT_ONCE: Final = 2_000
 """Pages read in one step, so that other jobs are served beside it."""
@@ -39,12 +38,12 @@ class Rereading:
         if not self._runs:
             return
         run, (opened_at, first) = next(iter(self._runs.items()))
-        pages = list(islice(self._tables.scan("backlog", f"{run}\0".encode(), first), AT_ONCE))
+        pages, go_on = rows_from(self._tables, "backlog", f"{run}\0".encode(), first, AT_ONCE)
         for key, value in pages:
             _, host, priority, offset = split_page_key(key)
             if offset < opened_at:
                 self._add(run, host, (priority, offset), len(value) // _BYTES_A_URL)
-        if len(pages) < AT_ONCE:
+        if go_on is None:
             del self._runs[run]
         else:
-            self._runs[run] = (opened_at, pages[-1][0] + b"\0")
+            self._runs[run] = (opened_at, go_on)

@@ -1,6 +1,7 @@
 """The four tables of one frontier partition, as bytes: a cache of the fold of its log (rule A)."""
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Literal, NamedTuple, Protocol
 
 TableName = Literal["seen", "backlog", "hosts", "ledger"]
@@ -35,3 +36,17 @@ def value_offset(table: TableName, value: bytes) -> int:  # noqa: ARG001  (the r
     Every value is a JSON array whose first element it is.
     """
     return int(value[1 : value.index(b",")])
+
+
+class Stretch(NamedTuple):
+    """Some rows of a long scan."""
+
+    rows: list[tuple[bytes, bytes]]
+    go_on: bytes | None
+    """The key to go on from; None: there are no more."""
+
+
+def rows_from(tables: Tables, table: TableName, prefix: bytes, first: bytes, most: int) -> Stretch:
+    """At most so many rows whose key begins with the prefix, from a key on: a long scan in bounded steps."""
+    rows = list(islice(tables.scan(table, prefix, first), most))
+    return Stretch(rows, None if len(rows) < most else rows[-1][0] + b"\0")
