@@ -6,9 +6,9 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tests.bench.meter import Meter, Used
+from tests.bench.products import PRODUCTS
 from tests.chaos.cluster import until
 from tests.e2e.crawling import catalogue_job
 
@@ -24,19 +24,6 @@ from odradek.topics import GROUPS, LOGS
 from odradek.topics import ITEMS as ITEMS_TOPIC
 
 DEADLINE_S = 1800
-RULE: dict[str, Any] = {
-    "type": "product",
-    "each": "article.product",
-    "key": ["sku"],
-    "fields": {
-        "sku": {"css": "&", "attr": "data-sku", "required": True},
-        "title": {"css": ".title", "required": True},
-        "price": {"css": ".price", "type": "decimal"},
-        "stock": {"css": ".stock"},
-        "about": {"css": ".about"},
-    },
-}
-"""Ten records a page with five fields, as the peer takes them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +72,7 @@ async def crawl(
 
 
 async def _to_its_end(rest: Rest, catalogue: Catalogue, ends: Ends) -> str:
-    job = str((await asyncio.to_thread(rest.post, "/v1/jobs", catalogue_job(catalogue, extract=[RULE])))["job_id"])
+    job = str((await asyncio.to_thread(rest.post, "/v1/jobs", catalogue_job(catalogue, extract=[PRODUCTS])))["job_id"])
 
     async def ended() -> bool:
         return (await asyncio.to_thread(rest.get, f"/v1/jobs/{job}"))["state"] in FINAL_STATES

@@ -20,6 +20,7 @@ from typing import Any
 import psutil
 from bs4 import BeautifulSoup
 from confluent_kafka import Producer
+from tests.bench.products import PRODUCTS
 from tests.unit.parser.pages import a_job, a_meta, a_record, a_request
 
 from odradek.contracts import PAGE_HEADER, JobRecord, PageMeta, decode, encode
@@ -48,23 +49,11 @@ from odradek_parser.handling import Handler
 from odradek_parser.jobs import Readers
 
 WARM_UP = 300
-RULE: dict[str, Any] = {
-    "type": "product",
-    "each": "article.product",
-    "key": ["sku"],
-    "fields": {
-        "sku": {"css": "&", "attr": "data-sku", "required": True},
-        "title": {"css": ".title", "required": True},
-        "price": {"css": ".price", "type": "decimal"},
-        "stock": {"css": ".stock"},
-        "about": {"css": ".about"},
-    },
-}
 
 
 def the_job(catalogue: Catalogue) -> JobRecord:
     """All pages of the catalogue are in scope."""
-    values = {"seeds": [catalogue.url(0)], "scope": {"allowed_domains": catalogue.addresses()}, "extract": [RULE]}
+    values = {"seeds": [catalogue.url(0)], "scope": {"allowed_domains": catalogue.addresses()}, "extract": [PRODUCTS]}
     return a_job(JobSpecification.parse(values))
 
 
@@ -230,7 +219,7 @@ def engine_ms(engine: Engine, made: list[tuple[PageMeta, bytes]], trees: list[Le
 
 
 def _rule() -> Rule:
-    rule = JobSpecification.parse({"seeds": ["https://a.example/"], "extract": [RULE]}).extract
+    rule = JobSpecification.parse({"seeds": ["https://a.example/"], "extract": [PRODUCTS]}).extract
     assert rule is not None
     return Rule(rule[0])
 

@@ -3,23 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+from tests.component.scheduler.on_disk import Tables
+
 from odradek_scheduler.core.partition import Limits
-from odradek_scheduler.core.tables import value_offset
 from odradek_scheduler.owned import Ownership
-from odradek_scheduler.store import PartitionStore, Stores
-
-
-class Tables:
-    """Tables on disk, as recovery leaves them when nobody else has written."""
-
-    def __init__(self, folder: Path) -> None:
-        self.stores = Stores(folder, value_offset)
-
-    def take_foreign(self) -> set[int]:
-        return set()
-
-    def of(self, partition: int) -> PartitionStore:
-        return self.stores.of(partition)
 
 
 def an_ownership(tables: Any, sent: Any = None) -> Ownership:

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.component.scheduler.on_disk import Tables
 
 from odradek.errors import InfrastructureAway
 from odradek.topics import FRONTIER
 from odradek_scheduler.core.partition import Limits
-from odradek_scheduler.core.tables import value_offset
 from odradek_scheduler.owned import Ownership
 from odradek_scheduler.rebalancing import Rebalancing
-from odradek_scheduler.store import PartitionStore, Stores
 from odradek_scheduler.takeover import TakeOver
 
 PARTITIONS = 4
@@ -44,19 +43,6 @@ class Offsets:
 
 async def _wait(event: asyncio.Event) -> None:
     await event.wait()
-
-
-class Tables:
-    """On disk; nobody else has written them."""
-
-    def __init__(self, folder: Path) -> None:
-        self.stores = Stores(folder, value_offset)
-
-    def take_foreign(self) -> set[int]:
-        return set()
-
-    def of(self, partition: int) -> PartitionStore:
-        return self.stores.of(partition)
 
 
 class Faust:
