@@ -14,7 +14,7 @@ from odradek.stores import Document, item_document, without_references
 from odradek_indexer.core.duplicates import Candidate, Stored, Verdict, changed_fields, judge
 from odradek_indexer.core.refusals import Fate
 from odradek_indexer.pages import SeenPages
-from odradek_indexer.writing import Updates, answer_of, parts_of, write
+from odradek_indexer.writing import Updates, found, write
 
 ROUNDS = 5
 """Two indexers hold one partition only for the moments of a take-over, so their writes rarely meet."""
@@ -141,11 +141,7 @@ class ItemStore:
         return []
 
     def _read(self, names: list[str], fields: dict[str, int]) -> dict[str, Document]:
-        found: dict[str, Document] = {}
-        for part in parts_of(names):
-            read = answer_of(lambda part=part: list(self._collection.find({"_id": {"$in": part}}, fields)))  # type: ignore[misc]  # mypy types no default of a lambda
-            found |= {document["_id"]: document for document in read}
-        return found
+        return {document["_id"]: document for document in found(self._collection, "_id", names, fields)}
 
 
 def _compared(document: Document) -> Stored:

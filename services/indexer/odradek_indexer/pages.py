@@ -12,9 +12,9 @@ from pymongo.collection import Collection
 
 from odradek.contracts import ItemChanged, PageSeen
 from odradek.errors import InfrastructureAway
-from odradek.stores import Document, page_of, plain, without_references
+from odradek.stores import Document, page_of, plain
 from odradek_indexer.core.absence import absent
-from odradek_indexer.writing import Updates, answer_of, parts_of
+from odradek_indexer.writing import Updates, answer_of, found
 
 PAGE_INDEX = IndexModel([("page", 1)], name="page", sparse=True)
 _ABSENCE = {"missing": "", "gone": ""}
@@ -55,11 +55,7 @@ class SeenPages:
 
     def _items(self, pages: Iterable[str], more: Document) -> list[Document]:
         """No `$or`: for that the embedded engine would look at all items."""
-        found: list[Document] = []
-        for part in parts_of(list(pages)):
-            wanted = {"page": {"$in": part}, **more}
-            found += answer_of(lambda wanted=wanted: list(self._collection.find(wanted, _READ)))  # type: ignore[misc]  # mypy types no default of a lambda
-        return found
+        return found(self._collection, "page", list(pages), _READ, more)
 
     def _change(self, items: list[Document], seen: Mapping[str, PageSeen], judge: Any) -> Told:
         told: dict[tuple[str, str, int], list[ItemChanged]] = {}
@@ -88,7 +84,7 @@ def _stands(page: str, seen: PageSeen) -> UpdateMany:
 
 def _returned(item: Document, seen: PageSeen) -> Changed:
     """An item that was gone is there again as it was: new to whoever took it for gone."""
-    told = _change(item, seen, "new", fields=plain(without_references(item["data"])))
+    told = _change(item, seen, "new", fields=plain(item["data"]))
     last_seen_ms = int(item["last_seen"])
     if "gone" in item and last_seen_ms < seen.at_ms:
         fields = {"last_seen": DatetimeMS(seen.at_ms), "run": seen.run, "change": "new"}
@@ -98,7 +94,7 @@ def _returned(item: Document, seen: PageSeen) -> Changed:
 
 
 def _missed(item: Document, seen: PageSeen, grace_ms: int) -> Changed:
-    told = _change(item, seen, "gone", before=plain(without_references(item["data"])))
+    told = _change(item, seen, "gone", before=plain(item["data"]))
     absence = absent(item.get("missing"), seen.run, seen.at_ms)
     if absence is None or int(item["last_seen"]) > seen.at_ms:
         again = "gone" in item and item["change"] == "gone" and item["run"] == seen.run
@@ -113,10 +109,10 @@ def _missed(item: Document, seen: PageSeen, grace_ms: int) -> Changed:
 
 def _as_read(item: Document) -> Document:
     """That the item is still what was read."""
-    found: Document = {"_id": item["_id"], "last_seen": item["last_seen"]}
+    as_read: Document = {"_id": item["_id"], "last_seen": item["last_seen"]}
     if "missing" in item:
-        found["missing.run"] = item["missing"]["run"]
-    return found
+        as_read["missing.run"] = item["missing"]["run"]
+    return as_read
 
 
 def _change(item: Document, seen: PageSeen, change: str, **more: Any) -> ItemChanged:

@@ -1,6 +1,6 @@
 """Unordered bulks to MongoDB: what was refused is told apart, and all that pymongo raises is mapped here."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -82,10 +82,20 @@ class Updates:
         return _both(others, last, len(updates[:-1]))
 
 
-def parts_of(names: Sequence[str]) -> Iterator[Sequence[str]]:
-    """As many as are asked for at once."""
-    for start in range(0, len(names), ASKED_TOGETHER):
-        yield names[start : start + ASKED_TOGETHER]
+def found(
+    collection: Collection[Any],
+    field: str,
+    values: Sequence[str],
+    wanted: Mapping[str, int],
+    more: Mapping[str, Any] = {},
+) -> list[dict[str, Any]]:
+    """Documents that have one of these values in a field, and `more`; asked for in parts. Raises as `answer_of`."""
+
+    def part(start: int) -> list[dict[str, Any]]:
+        some = values[start : start + ASKED_TOGETHER]
+        return answer_of(lambda: list(collection.find({field: {"$in": some}, **more}, wanted)))
+
+    return [document for start in range(0, len(values), ASKED_TOGETHER) for document in part(start)]
 
 
 def answer_of(ask: Callable[[], Operation]) -> Operation:

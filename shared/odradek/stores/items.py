@@ -123,7 +123,7 @@ def without_references(data: Any) -> Any:
 
 def exported_line(document: Mapping[str, Any]) -> Document:
     """A stored item as users get it: the fields of design §6 in their order, decimals as strings again."""
-    return {name: _plain(document.get(name)) for name in _EXPORTED}
+    return {name: plain(document.get(name)) for name in _EXPORTED}
 
 
 def exported_json(document: Mapping[str, Any]) -> bytes:
@@ -132,17 +132,13 @@ def exported_json(document: Mapping[str, Any]) -> bytes:
 
 
 def plain(value: Any) -> Any:
-    """Stored values as JSON has them."""
-    return _plain(value)
-
-
-def _plain(value: Any) -> Any:
+    """Stored values as JSON has them, references as the objects that they were."""
     if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
+        return {name: plain(each) for name, each in value.items()}
     if isinstance(value, list):
-        return [_plain(each) for each in value]
+        return [plain(each) for each in value]
     if isinstance(value, DBRef):
-        return _plain(value.as_doc())
+        return plain(value.as_doc())
     if isinstance(value, Decimal128 | DatetimeMS | datetime):
         return _word(value)
     return value
