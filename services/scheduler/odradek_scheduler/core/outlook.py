@@ -64,8 +64,12 @@ def _hosts(chronicle: Chronicle, run: int, *, whole: bool) -> tuple[HostLoad, ..
     return tuple(sorted(found, key=lambda host: (-_need_ms(host, whole=whole), host.key))[:SHOWN])
 
 
+def _urls(host: HostLoad, *, whole: bool) -> int:
+    return host.urls if whole else host.open
+
+
 def _need_ms(host: HostLoad, *, whole: bool) -> int:
-    return (host.urls if whole else host.open) * host.gap_ms
+    return _urls(host, whole=whole) * host.gap_ms
 
 
 def _why(hosts: tuple[HostLoad, ...], from_ms: int, expected_ms: int, deadline_ms: int, *, whole: bool) -> str:
@@ -82,17 +86,15 @@ def _why(hosts: tuple[HostLoad, ...], from_ms: int, expected_ms: int, deadline_m
 
 def _load(host: HostLoad, *, whole: bool) -> str:
     left = "" if whole else " left"
-    count = host.urls if whole else host.open
     return (
-        f"{host.key} has {count:,} URLs{left}, one every {host.gap_ms / 1000:g} s "
+        f"{host.key} has {_urls(host, whole=whole):,} URLs{left}, one every {host.gap_ms / 1000:g} s "
         f"(delay {host.delay_ms / 1000:g} s, {host.concurrency} at a time)"
     )
 
 
 def _help(host: HostLoad, left_ms: int, *, whole: bool) -> str:
     """What would bring the slowest host in on time."""
-    count = host.urls if whole else host.open
-    gap_ms = left_ms / count
+    gap_ms = left_ms / _urls(host, whole=whole)
     chains = ceil(host.gap_ms * host.concurrency / gap_ms)
     answers_ms = host.gap_ms * host.concurrency - host.delay_ms
     delay_s = int(gap_ms * host.concurrency - answers_ms) // 100 / 10
