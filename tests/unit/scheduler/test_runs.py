@@ -229,6 +229,19 @@ def test_failed_and_skipped_urls_come_again_and_before_the_others() -> None:
     assert crawl.crawl_all()[0] == "c"
 
 
+@pytest.mark.parametrize(("budget", "runs"), [(1, 8), (2, 4), (3, 4), (4, 2), (5, 3)])
+def test_with_a_budget_that_is_less_than_the_site_no_page_is_left_out_for_ever(budget: int, runs: int) -> None:
+    """Within a run they come in no order, so where the last of a round share a run with the next, it takes one more."""
+    pages = "abcdefgh"
+    crawl = Recurring(*pages, scope={"max_pages": budget}, politeness={"concurrency_per_host": 1})
+    visited: list[set[str]] = []
+    for _ in range(3 * runs):
+        visited.append({fp for _ in range(2 * budget) for fp in crawl.after(s=1).crawl_all()})
+        crawl.end_run()
+        crawl.after(s=3600)
+    assert {"".join(sorted(set().union(*visited[at : at + runs]))) for at in range(2 * runs)} == {pages}
+
+
 def test_traps_are_not_taken_over() -> None:
     crawl = Recurring("a", "b")
     crawl.crawl_all(b={"outcome": "skipped", "reason": "trap"})

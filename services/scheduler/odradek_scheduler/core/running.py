@@ -2,8 +2,8 @@
 
 A run is begun by the first `RunDue` that names it. From the next batch on, facts of older runs are late, and what a
 person asks for concerns the run that is under way. Then the partition renews itself, step by step: the known URLs of
-one range of fingerprints are accepted in the new run, first those that the last run has missed, if there are any. The
-rows that they had two runs ago end with the last pass; those of the last run stay as they are until the next.
+one range of fingerprints are accepted in the new run; if the last run has missed some, those first that were not
+visited for longest. The rows that they had two runs ago end with the last pass; those of the last run stay as they are.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -18,7 +18,18 @@ from odradek_scheduler.core import loads
 from odradek_scheduler.core.jobs import Job
 from odradek_scheduler.core.keys import run_id, seen_key
 from odradek_scheduler.core.sitemaps import sitemap_run
-from odradek_scheduler.core.state import ACCEPTED, REOPENED, SATED, Ledger, Seen, Step, Visit, standing, unpack
+from odradek_scheduler.core.state import (
+    ACCEPTED,
+    REOPENED,
+    SATED,
+    Ledger,
+    Seen,
+    Standing,
+    Step,
+    Visit,
+    standing,
+    unpack,
+)
 
 if TYPE_CHECKING:
     from odradek_scheduler.core.touched import Touched
@@ -26,6 +37,8 @@ if TYPE_CHECKING:
 Asked = TypeVar("Asked", RetryAsked, PatternReleased)
 TOGETHER: Final = 1_000
 """About so many URLs are renewed in one batch."""
+MOST_PASSES: Final = 8
+"""Each goes through all that is known; what was not visited for as many runs comes first, in no order."""
 OUTLIVED_AT_ONCE: Final = 2_000
 """Values of hosts, of a run that is over, that end with one step."""
 _OF_HOSTS: Final = "KQTW"
@@ -49,7 +62,7 @@ class Renewal(msgspec.Struct, array_like=True):
     urls: int = 0
     """That the run before knew."""
     passes: int = 1
-    """2: what the run before has missed comes first."""
+    """More than one: what was not visited for longest comes first, and in the last what the run before has visited."""
     done: int = 0
     """Steps."""
 
@@ -95,8 +108,15 @@ def prepare(touched: "Touched", job: str, run: int) -> list[str]:
     renewal, counts = touched.value(Renewal, renewal_key(run_id(job, run)))
     if counts:
         renewal.urls = old.accepted
-        renewal.passes = 2 if old.accepted > old.fetched + old.not_modified + old.redirected else 1
+        renewal.passes = _passes(old)
     return [before] if old.reasons.get("skipped", {}).get(SATED) else []
+
+
+def _passes(last: Ledger) -> int:
+    """As many as it takes runs like the last one to visit everything."""
+    rested = last.reasons.get("skipped", {}).get(NOT_DUE, 0)
+    visited = last.fetched + last.not_modified + last.redirected + rested
+    return min(MOST_PASSES, -(-last.accepted // max(1, visited)))
 
 
 def concerned(fact: Discovered, run_now: int) -> tuple[int, bool]:
@@ -131,7 +151,7 @@ def renewed(touched: "Touched", fact: Renewed, place: tuple[int, int]) -> None:
     last = turn == renewal.passes - 1
     ledger, _ = touched.ledger(run)
     if not ledgers.closed_before(ledger, place[0]) or ledgers.sated_before(ledger, place[0]):
-        _take_over(touched, fact, place, (first, end), None if renewal.passes == 1 else last)
+        _take_over(touched, fact, place, (first, end), (turn, renewal.passes))
     if last and fact.run > 2:  # noqa: PLR2004  (the first run has none before it, and the second leaves that)
         _forget(touched, fact, (first, end))
     if counts and fact.step == renewal.done:
@@ -151,19 +171,20 @@ def _take_over(
     fact: Renewed,
     place: tuple[int, int],
     span: tuple[str, str],
-    known: bool | None,  # noqa: FBT001  (three cases)
+    turn: tuple[int, int],
 ) -> None:
-    """`known`: only what the last run has visited, or only what it has missed; None: both."""
+    """`turn`: of so many passes this one; each takes over what was not visited for so many runs."""
     job, _ = touched.job(fact.job)
     old, run = run_id(fact.job, fact.run - 1), run_id(fact.job, fact.run)
     ledger, counts = touched.ledger(run)
     sated = ledgers.sated_before(ledger, place[0])
     began_ms, period_ms = job.began_ms(fact.run), job.began_ms(fact.run) - job.began_ms(fact.run - 1)
+    bounds = [job.began_ms(fact.run - back) for back in range(2, turn[1])]
     prefix = seen_key(old, "")
     for key, value in touched.rows(prefix, (span[0].encode(), span[1].encode())):
         row = unpack(Seen, value)
         stood = standing(row.steps)
-        if stood.reason == "trap" or (known is not None and known != _was_known(stood.state, stood.reason)):
+        if stood.reason == "trap" or turn[0] != turn[1] - min(turn[1], _age(row, stood, bounds)):
             continue
         fp = key[len(prefix) :].decode()
         rests = fact.longest_ms and not (row.seed or is_due(row.visit, began_ms, period_ms, fact.longest_ms))
@@ -174,8 +195,13 @@ def _take_over(
                 _count(ledger, step, sated=sated)
 
 
-def _was_known(state: str | None, reason: str | None) -> bool:
-    return state in _KNOWN or (state == "skipped" and reason == NOT_DUE)
+def _age(row: Seen, stood: Standing, bounds: list[int]) -> int:
+    """Since how many runs it was not visited; `bounds`: when the run before the last began, and those before that."""
+    if stood.state in _KNOWN or (stood.state == "skipped" and stood.reason == NOT_DUE):
+        return 1
+    if row.visit is None:
+        return MOST_PASSES
+    return 2 + sum(row.visit.at_ms < began_ms for began_ms in bounds)
 
 
 def _enter(touched: "Touched", run: str, fp: str, row: Seen, step: Step) -> bool:
