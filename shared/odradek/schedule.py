@@ -17,6 +17,10 @@ _MACROS: Final = {
 }  # fmt: skip
 
 
+AHEAD_MS: Final = 2 * 86_400_000
+"""Nothing that happened was due so long after now: the clock was wrong then, and a run is due."""
+
+
 class Recurrence(Protocol):
     """The part of a schedule that decides when; exactly one of the first three is given."""
 
@@ -52,6 +56,8 @@ def next_due(schedule: Recurrence, last_ms: int, now_ms: int, lead_ms: int = 0) 
     `last_ms`: when the last run was due; of `fresh_by`, its deadline, or its end if that came later. `lead_ms`: how
     long before its deadline a run has to begin.
     """
+    if last_ms > now_ms + AHEAD_MS:
+        last_ms = 0
     if schedule.every is not None:
         period_ms = max(1, round(schedule.every * 1000))
         return Due(last_ms + max(1, (now_ms - last_ms) // period_ms) * period_ms)

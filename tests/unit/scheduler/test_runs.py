@@ -456,6 +456,19 @@ def test_a_page_rests_no_longer_than_the_job_allows() -> None:
     assert max(later - run for run, later in pairwise(visited)) == 3
 
 
+def test_a_page_visited_by_a_clock_that_was_years_ahead_does_not_rest_for_years() -> None:
+    crawl = Recurring("a", schedule=ADAPTIVE, seeds=False)
+    crawl.crawl_all()
+    for hours in (4 * 365 * 24, 1):
+        (request,) = crawl.next_run(s=hours * 3600)
+        crawl.finish(request, outcome="not_modified", status=304, kept=True)
+    crawl.end_run()
+    crawl.now_ms = NOW_MS + HOUR_MS
+    crawl.restart()
+    crawl.core.ended(Reached(job="j", state="complete", epoch=1, run=3, at_ms=NOW_MS))
+    assert names(crawl.dispatch()) == ["a"]
+
+
 def test_a_seed_is_visited_in_every_run_since_it_leads_to_what_is_new() -> None:
     crawl = Recurring("a", schedule=ADAPTIVE)
     crawl.crawl_all()

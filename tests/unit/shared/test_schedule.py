@@ -81,6 +81,23 @@ def test_when_it_is_time_for_the_next_deadline_the_missed_one_is_given_up() -> N
     assert due({"fresh_by": "08:00"}, "2026-03-01T08:00", "2026-03-03T07:30", lead_h=1) == "2026-03-03T07:00"
 
 
+@pytest.mark.parametrize(
+    ("schedule", "expected"),
+    [
+        ({"every": "6h"}, "2026-03-02T06:00"),
+        ({"cron": "0 6 * * *"}, "2026-03-02T06:00"),
+        ({"fresh_by": "08:00"}, "2026-03-02T07:00"),
+    ],
+)
+def test_a_run_begun_by_a_clock_that_was_years_ahead_holds_up_no_other(schedule: dict[str, str], expected: str) -> None:
+    assert due(schedule, "2031-01-01T08:00", "2026-03-02T10:00", lead_h=1) == expected
+
+
+@pytest.mark.parametrize("schedule", [{"every": "6h"}, {"cron": "0 */6 * * *"}])
+def test_a_clock_that_is_put_back_a_little_makes_no_run_happen_twice(schedule: dict[str, str]) -> None:
+    assert due(schedule, "2026-03-01T06:00", "2026-03-01T05:59") == "2026-03-01T12:00"
+
+
 @pytest.mark.parametrize("line", ["@daily", "*/5 * * * *", "0 6 * * MON", "0 0 L * *", "15 10 1 */3 *"])
 def test_cron_lines_that_come(line: str) -> None:
     assert cron_problem(line) is None

@@ -240,8 +240,8 @@ def is_due(visit: Visit | None, began_ms: int, period_ms: int, longest_ms: int) 
 
     `period_ms`: from the beginning of the run before to that of this one.
     """
-    if visit is None or visit.calm == 0:
-        return True
+    if visit is None or visit.calm == 0 or visit.at_ms > began_ms:
+        return True  # the last: a clock was wrong
     rest_ms = min(longest_ms, period_ms * CALMER**visit.calm)
     return visit.at_ms + rest_ms - period_ms / 2 <= began_ms
 
