@@ -75,6 +75,7 @@ async def test_runs_are_told_newest_first_with_what_holds_the_one_under_way_back
     assert [(run["run"], run["state"], run["met"]) for run in shown["data"]] == [
         (2, "running", None), (1, "complete", False),
     ]  # fmt: skip
+    assert [(run["accepted"], run["fetched"]) for run in shown["data"]] == [(2 * PARTITIONS, PARTITIONS), (5, 3)]
     assert (shown["next_run"], shown["missed"]) == (None, "slow.example is slow.")
     assert shown["slowest_hosts"] == [
         {"host": "slow.example", "urls": 9, "open": 4, "gap_ms": 1_500, "delay_ms": 1_000, "concurrency": 1,

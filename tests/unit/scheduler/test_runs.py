@@ -15,6 +15,7 @@ from odradek.contracts import (
     RetryAsked,
     RunDue,
     RunFigures,
+    RunNote,
     RunPlan,
 )
 from odradek_scheduler.core.running import is_due
@@ -179,6 +180,14 @@ def test_what_became_of_runs_and_when_the_next_one_is_can_be_read_also_after_a_t
     (note,) = plan.runs
     assert (note.run, note.began_ms, note.ended_ms, note.state) == (1, NOW_MS, NOW_MS + 60_000, "complete")
     assert note.figures == RunFigures(fetched=1, pages=1)
+
+
+def test_a_run_under_way_is_among_the_runs_and_so_is_the_first_one() -> None:
+    crawl = Recurring("a")
+    crawl.crawl_all()
+    assert crawl.plan.runs == (RunNote(run=1, due_ms=NOW_MS, began_ms=NOW_MS),)
+    crawl.next_run()
+    assert [(note.run, note.ended_ms > 0) for note in crawl.plan.runs] == [(1, True), (2, False)]
 
 
 def test_after_a_take_over_the_run_under_way_is_told_once_more_and_begins_once() -> None:

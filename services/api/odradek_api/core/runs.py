@@ -1,11 +1,12 @@
 """Runs of recurring jobs, as answers show them: from what the home partition reports of them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
-from odradek.contracts import HostLoad, JobRecord, Progress, RunNote, RunPlan
+from odradek.contracts import HostLoad, JobRecord, Progress, RunFigures, RunNote, RunPlan
+from odradek_api.core.standing import total
 
 
 def with_run(record: JobRecord, reports: Iterable[Progress]) -> JobRecord:
@@ -33,15 +34,25 @@ def schedule_shown(plan: RunPlan | None) -> dict[str, Any]:
     }
 
 
-def runs_shown(plan: RunPlan | None) -> dict[str, Any]:
-    """All that is known of a job's runs, newest first."""
+def runs_shown(reports: Sequence[Progress]) -> dict[str, Any]:
+    """All that is known of a job's runs, newest first; of the one under way what was reported until now."""
+    plan = plan_of(reports)
     shown = schedule_shown(plan)
     return {
-        "data": [] if plan is None else [run_shown(note) for note in reversed(plan.runs)],
+        "data": [] if plan is None else [run_shown(_as_of_now(note, reports)) for note in reversed(plan.runs)],
         "next_run": (plan.next_run or None) if plan is not None else None,
         **{name: shown[name] for name in ("next_run_at_ms", "deadline_ms", "expected_end_ms", "missed")},
         "slowest_hosts": [] if plan is None else [_load_shown(load) for load in plan.hosts],
     }
+
+
+def _as_of_now(note: RunNote, reports: Iterable[Progress]) -> RunNote:
+    if note.ended_ms:
+        return note
+    ledger = total(report.counters for report in reports if report.run == note.run)
+    names = {name: "kept" if name == "pages" else name for name in RunFigures.__struct_fields__}
+    figures = RunFigures(**{name: getattr(ledger, counted) for name, counted in names.items()})
+    return msgspec.structs.replace(note, figures=figures)
 
 
 def run_shown(note: RunNote) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from odradek.clock import now_ms
 from odradek.units import duration_s
 from odradek_api import models
 from odradek_api.core.problems import wrong_fields
-from odradek_api.core.runs import plan_of, runs_shown
+from odradek_api.core.runs import runs_shown
 from odradek_api.openapi import errors
 from odradek_api.parts import parts
 from odradek_api.routes.jobs import JobId, shown
@@ -21,7 +21,7 @@ router = APIRouter(prefix="/v1/jobs", tags=["runs"])
 @router.get("/{job}/runs", response_model=models.Runs, responses=errors(404))
 async def runs(request: Request, job: JobId) -> dict[str, Any]:
     """The runs of a recurring job with their figures, when the next one begins, and whether it will be in time."""
-    return runs_shown(plan_of(parts(request).gateway.standing(job).reports))
+    return runs_shown(parts(request).gateway.standing(job).reports)
 
 
 @router.post("/{job}/runs", status_code=202, response_model=models.Job, responses=errors(404, 409, 503))

@@ -6,6 +6,8 @@ It decides from what the fold knows, from the ends that were announced, and from
 from collections.abc import Iterable
 from typing import Final
 
+import msgspec
+
 from odradek.contracts import (
     CLOSED,
     EcsEvent,
@@ -114,14 +116,18 @@ class Starts:
         return self._between(job, terms, chronicle, now_ms, said)
 
     def _under_way(self, job: str, chronicle: Chronicle, now_ms: int, said: list[ToPartition]) -> int:
-        run = self._memory.cache.job(job).run
-        note = chronicle.note(run)
+        record = self._memory.cache.job(job)
+        run, note = record.run, chronicle.note(record.run)
         deadline_ms = 0 if note is None else note.deadline_ms
         if note is not None and job in self._untold:
             self._tell(job, note, said)
         self._untold.discard(job)
         seen = outlook(chronicle, run, deadline_ms, now_ms)
-        self._plan(job, _planned(chronicle, seen, deadline_ms=deadline_ms))
+        plan = _planned(chronicle, seen, deadline_ms=deadline_ms)
+        if note is None:  # the first run is noted when it has ended
+            first = RunNote(run=run, due_ms=record.created_at_ms, began_ms=record.created_at_ms)
+            plan = msgspec.structs.replace(plan, runs=(*plan.runs, first))
+        self._plan(job, plan)
         self._warn(job, run, deadline_ms, seen, now_ms)
         return now_ms + LOOK_MS
 
