@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from odradek.addresses import host_refusal
-from odradek.cli.given import with_seeds
+from odradek.cli.given import Delay, MaxDepth, MaxPages, given
 from odradek.cli.presenting import Presenter
 from odradek.cli.rest import Rest
 from odradek.cli.writing import check_output, write_items
@@ -55,9 +55,9 @@ def crawl(  # noqa: PLR0913, PLR0917  (the options of design §6)
     urls: Annotated[list[str] | None, typer.Argument(metavar="[URL]...", help="Where to start.")] = None,
     job: Annotated[Path | None, typer.Option(help="Job specification, YAML.")] = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="items.jsonl, .csv or .parquet")] = Path("items.jsonl"),
-    max_pages: Annotated[int | None, typer.Option(min=1, help="Keep at most so many pages.")] = None,
-    max_depth: Annotated[int | None, typer.Option(min=0, help="Follow links so many steps from a seed.")] = None,
-    delay: Annotated[str | None, typer.Option(help="Between two fetches of a host, such as 500ms.")] = None,
+    max_pages: MaxPages = None,
+    max_depth: MaxDepth = None,
+    delay: Delay = None,
     allow_private_networks: Annotated[  # noqa: FBT002
         bool, typer.Option("--allow-private-networks", help="Also crawl addresses that are not public.")
     ] = False,
@@ -65,10 +65,13 @@ def crawl(  # noqa: PLR0913, PLR0917  (the options of design §6)
     state: Annotated[Path | None, typer.Option(help="Folder that a crawl resumes from.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,  # noqa: FBT002
 ) -> None:
-    """Crawl a site to its end on this machine and write its items; the same command again resumes or reports."""
+    """Crawl a site to its end on this machine and write its items; the same command again resumes or reports.
+
+    With a `schedule` in the job file it makes one run, and the same command again the next.
+    """
     values = load_job_file(job) if job is not None else {}
     name = "The command line" if job is None else f"The job file {job}"
-    spec = validated(_with_flags(values, urls or [], max_pages, max_depth, delay), name)
+    spec = validated(given(values, urls or [], max_pages, max_depth, delay), name)
     if not spec.seeds:
         raise UserError("Nothing to crawl: give at least one URL, or a job file with seeds.")
     check_output(output)
@@ -100,25 +103,14 @@ def _refuse_private(spec: JobSpecification) -> None:
             raise UserError(f"{seed.url} is in a private network; allow it with --allow-private-networks.")
 
 
+def next_run(known: dict[str, Any]) -> int:
+    """What the same command makes: the run that was cut off, or the one after it."""
+    return int(known.get("run", 1)) + (known.get("result") is not None)
+
+
 def digest_of(spec: JobSpecification) -> str:
     """What tells two crawls apart: the specification, whatever the order in which its fields were written."""
     return hashlib.sha256(json.dumps(spec.to_wire(), sort_keys=True).encode()).hexdigest()
-
-
-def _with_flags(
-    values: dict[str, Any], urls: list[str], max_pages: int | None, max_depth: int | None, delay: str | None
-) -> dict[str, Any]:
-    """Flag over file: URLs are added to the file's seeds."""
-    merged = with_seeds(values, urls)
-    for section, name, value in (
-        ("scope", "max_pages", max_pages),
-        ("scope", "max_depth", max_depth),
-        ("politeness", "delay", delay),
-    ):
-        given = merged.get(section) or {}
-        if value is not None and isinstance(given, dict):
-            merged[section] = {**given, name: value}
-    return merged
 
 
 def _overrides(spec: JobSpecification, environ: Mapping[str, str], *, private: bool) -> dict[str, str]:
@@ -147,7 +139,7 @@ class _Run:
     async def whole(self) -> int:
         """Run it; returns the exit code."""
         known = self._known()
-        if known.get("result") is not None:
+        if known.get("result") is not None and self._asked.spec.schedule is None:
             self._finish(known["result"], str(self._asked.output) if self._asked.output.exists() else None)
             return _exit_code(known["result"])
         loop = asyncio.get_running_loop()
@@ -161,15 +153,15 @@ class _Run:
             split = ", ".join(f"{name.removesuffix('_s')} {seconds} s" for name, seconds in self._stack.split.items())
             self._show.say(f"Started: {split}")
             with Rest(self._stack.api_url) as rest:
-                return await self._crawl(rest, known.get("job_id"))
+                return await self._crawl(rest, known)
         finally:
             self._show.end()
             await self._stack.stop()
 
-    async def _crawl(self, rest: Rest, job: str | None) -> int:
-        job = await asyncio.to_thread(self._submit, rest, job)
+    async def _crawl(self, rest: Rest, known: dict[str, Any]) -> int:
+        job, run = await asyncio.to_thread(self._submit, rest, known)
         accepted, startup_s = time.monotonic(), round(time.monotonic() - self._begun, 1)
-        standing = await self._watch(rest, job, accepted)
+        standing = await self._watch(rest, job, run, accepted)
         if standing["state"] not in FINAL_STATES:
             standing = await self._drain(rest, job)
         result = await asyncio.to_thread(self._result, rest, job, standing, startup_s, accepted)
@@ -178,26 +170,40 @@ class _Run:
             self._finish(result, None)
             return INTERRUPTED
         await asyncio.to_thread(self._write, rest, job, result["items"])
-        self._remember(job_id=job, result=result)
+        self._remember(job_id=job, run=run, result=result)
         self._finish(result, str(self._asked.output))
         return _exit_code(result)
 
     def _write(self, rest: Rest, job: str, wanted: int) -> None:
         with rest.lines(f"/v1/jobs/{job}/export") as lines:
             written = write_items(self._asked.output, lines)
-        if written != wanted:
+        if written != wanted and self._asked.spec.schedule is None:
             self._show.say(f"{written} of {wanted} items were written: the others have the identity of one of these")
 
-    def _submit(self, rest: Rest, job: str | None) -> str:
-        if job is None:
-            job = str(rest.post("/v1/jobs", self._asked.spec.to_wire())["job_id"])
-            self._remember(job_id=job)
-        elif rest.get(f"/v1/jobs/{job}")["state"] == "paused":
-            rest.post(f"/v1/jobs/{job}/resume")
-            self._show.say(f"Resuming job {job}")
-        return job
+    def _submit(self, rest: Rest, known: dict[str, Any]) -> tuple[str, int]:
+        """The job, and the run of it to be waited for."""
+        if known.get("job_id") is None:
+            job, run = str(rest.post("/v1/jobs", self._asked.spec.to_wire())["job_id"]), 1
+        else:
+            job, run = known["job_id"], next_run(known)
+            standing = rest.get(f"/v1/jobs/{job}")
+            if standing["state"] == "paused":
+                rest.post(f"/v1/jobs/{job}/resume")
+                self._show.say(f"Resuming job {job}")
+            elif standing["run"] < run and standing["state"] in FINAL_STATES:
+                self._begin(rest, job, run)
+        self._remember(job_id=job, run=run)
+        return job, run
 
-    async def _watch(self, rest: Rest, job: str, accepted: float) -> Any:
+    def _begin(self, rest: Rest, job: str, run: int) -> None:
+        try:
+            rest.post(f"/v1/jobs/{job}/runs")
+        except UserError:
+            if rest.get(f"/v1/jobs/{job}")["run"] < run:  # else it was due, and has begun by itself
+                raise
+        self._show.say(f"Run {run} of job {job}")
+
+    async def _watch(self, rest: Rest, job: str, run: int, accepted: float) -> Any:
         first_page: float | None = None
         while True:
             try:
@@ -213,7 +219,7 @@ class _Run:
                     f"{first_page - self._begun:.1f} s after the command"
                 )
             self._show.progress(standing)
-            if standing["state"] in FINAL_STATES or self._stop.is_set():
+            if (standing["state"] in FINAL_STATES and standing["run"] >= run) or self._stop.is_set():
                 return standing
             await self._until_interrupted(asyncio.sleep(POLL_S))
 

@@ -9,9 +9,10 @@ from typing import Annotated, Any
 import typer
 import yaml
 
-from odradek.cli.given import with_seeds
+from odradek.cli.given import Delay, MaxDepth, MaxPages, given
 from odradek.cli.hearing import changes, webhooks
 from odradek.cli.presenting import Presenter
+from odradek.cli.recurring import freshness, runs
 from odradek.cli.rest import segment
 from odradek.cli.tables import LOCAL, Api, AsJson, page, rest, show
 from odradek.contracts import FINAL_STATES
@@ -28,21 +29,26 @@ jobs_app = typer.Typer(help="Submit, watch and steer jobs.", no_args_is_help=Tru
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
+    jobs_app.command()(runs)
+    jobs_app.command()(freshness)
     jobs_app.command()(changes)
     jobs_app.command()(webhooks)
     app.add_typer(jobs_app, name="jobs")
 
 
 @jobs_app.command("submit")
-def submit(
+def submit(  # noqa: PLR0913, PLR0917  (the options of `odradek crawl`)
     urls: Annotated[list[str] | None, typer.Argument(metavar="[URL]...")] = None,
     job: Annotated[Path | None, typer.Option(help="Job specification, YAML.")] = None,
+    max_pages: MaxPages = None,
+    max_depth: MaxDepth = None,
+    delay: Delay = None,
     key: Key = None,
     api: Api = LOCAL,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """Submit a job; prints its id and standing."""
-    values = with_seeds(load_job_file(job) if job is not None else {}, urls or [])
+    values = given(load_job_file(job) if job is not None else {}, urls or [], max_pages, max_depth, delay)
     spec = validated(values, "The command line" if job is None else f"The job file {job}")
     with rest(api) as gateway:
         show(gateway.post("/v1/jobs", spec.to_wire(), key=key), as_json=as_json)
@@ -103,31 +109,6 @@ def audit(
         found = gateway.get(f"/v1/jobs/{segment(job)}/audit", recount=True if recount else None)
     show(found, as_json=as_json)
     raise typer.Exit(0 if found["balanced"] else 1)
-
-
-@jobs_app.command("runs")
-def runs(
-    job: str,
-    begin: Annotated[bool, typer.Option("--begin", help="Begin the next one now.")] = False,  # noqa: FBT002
-    api: Api = LOCAL,
-    as_json: AsJson = False,  # noqa: FBT002
-) -> None:
-    """The runs of a recurring job, when the next one begins, and whether it will be in time."""
-    path = f"/v1/jobs/{segment(job)}/runs"
-    with rest(api) as gateway:
-        show(gateway.post(path) if begin else gateway.get(path), as_json=as_json)
-
-
-@jobs_app.command("freshness")
-def freshness(
-    job: str,
-    within: Annotated[str, typer.Option(help="Items seen within this time are fresh.")] = "24h",
-    api: Api = LOCAL,
-    as_json: AsJson = False,  # noqa: FBT002
-) -> None:
-    """The share of a job's items that were seen of late, and the oldest ones."""
-    with rest(api) as gateway:
-        show(gateway.get(f"/v1/jobs/{segment(job)}/freshness", within=within), as_json=as_json)
 
 
 @jobs_app.command("urls")

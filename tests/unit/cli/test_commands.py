@@ -106,6 +106,9 @@ def test_the_help_imports_no_command() -> None:
         (("jobs", "pause", "j"), ("POST", "/v1/jobs/j/pause", b"")),
         (("jobs", "retry-failed", "j", "--reason", "dns"), ("POST", "/v1/jobs/j/retry-failed?reason=dns", b"")),
         (("jobs", "reparse", "j"), ("POST", "/v1/jobs/j/reparse", b"")),
+        (("jobs", "runs", "j"), ("GET", "/v1/jobs/j/runs", b"")),
+        (("jobs", "runs", "j", "--begin"), ("POST", "/v1/jobs/j/runs", b"")),
+        (("jobs", "freshness", "j", "--within", "8h"), ("GET", "/v1/jobs/j/freshness?within=8h", b"")),
         (("jobs", "set", "j", "scope.max_pages=5"), ("PATCH", "/v1/jobs/j", b'{"scope":{"max_pages":5}}')),
         (("explain", "j", "https://a.example/"), ("GET", "/v1/explain?job=j&url=https%3A%2F%2Fa.example%2F", b"")),
         (("hosts", "show", "a.example"), ("GET", "/v1/hosts/a.example", b"")),
@@ -119,6 +122,20 @@ def test_a_command_is_its_route(gateway: Gateway, arguments: tuple[str, ...], as
 
     assert (result.exit_code, gateway.asked) == (0, [asked])
     assert json.loads(result.output) == {"job_id": "j"}
+
+
+def test_a_job_is_submitted_with_the_flags_of_a_crawl(gateway: Gateway) -> None:
+    gateway.answer = {"job_id": "j"}
+    flags = ("--max-pages", "5", "--max-depth", "2", "--delay", "0.2s")
+
+    assert run("jobs", "submit", "https://a.example/", *flags, "--api", gateway.url).exit_code == 0
+
+    ((method, path, body),) = gateway.asked
+    assert (method, path, json.loads(body)) == (
+        "POST", "/v1/jobs",
+        {"name": "a.example", "seeds": [{"url": "https://a.example/"}], "scope": {"max_pages": 5, "max_depth": 2},
+         "politeness": {"delay": 0.2}},
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(("balanced", "code"), [(True, 0), (False, 1)])

@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 
-from odradek.cli.crawl import _exit_code, _overrides, _with_flags, digest_of
+from odradek.cli.crawl import _exit_code, _overrides, digest_of, next_run
+from odradek.cli.given import given
 from odradek.errors import UserError
 from odradek.specification import JobSpecification, validated
 
 
-def flags(values: dict[str, Any], urls: list[str] | None = None, **given: Any) -> dict[str, Any]:
-    return _with_flags(values, urls or [], given.get("max_pages"), given.get("max_depth"), given.get("delay"))
+def flags(values: dict[str, Any], urls: list[str] | None = None, **told: Any) -> dict[str, Any]:
+    return given(values, urls or [], told.get("max_pages"), told.get("max_depth"), told.get("delay"))
 
 
 def test_a_flag_wins_over_the_file_and_leaves_its_neighbours() -> None:
@@ -61,6 +62,16 @@ def test_the_order_of_fields_and_defaults_written_out_make_no_other_crawl() -> N
 @pytest.mark.parametrize("change", [{"seeds": ["https://b.example/"]}, {"scope": {"max_pages": 6}}, {"name": "x"}])
 def test_any_other_value_makes_another_crawl(change: dict[str, Any]) -> None:
     assert digest_of(a_spec()) != digest_of(a_spec(**change))
+
+
+@pytest.mark.parametrize(
+    ("known", "run"),
+    [({"job_id": "j"}, 1), ({"job_id": "j", "run": 3}, 3), ({"job_id": "j", "run": 3, "result": {}}, 4)],
+)
+def test_the_same_command_goes_on_with_a_run_that_was_cut_off_and_after_its_end_with_the_next(
+    known: dict[str, Any], run: int
+) -> None:
+    assert next_run(known) == run
 
 
 @pytest.mark.parametrize(
