@@ -25,7 +25,7 @@ def test_a_person_sees_runs_as_rows_and_below_what_is_to_be_expected(
 
     show_parts(FOUND, ("data", COLUMNS), AHEAD, as_json=False, empty="none")
 
-    assert [line.split(maxsplit=2) for line in capsys.readouterr().out.splitlines()] == [
+    assert [line.strip().split(maxsplit=2) for line in capsys.readouterr().out.splitlines()] == [
         ["run", "state", "began_at_ms"],
         ["2", "running", "2026-11-30T13:47:11.578Z"],
         ["1", "complete", "2026-11-30T12:47:11.578Z"],
