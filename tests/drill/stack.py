@@ -11,8 +11,8 @@ from typing import Final
 
 from tests.drill.plugins import NAME
 
-from odradek.engines.engine import Engine, http_answers
-from odradek.engines.stack import Stack, StackOptions
+from odradek.engines.engine import Engine
+from odradek.engines.stack import Stack, StackOptions, service_child
 from odradek.runtime.supervisor import Child, Happened
 from odradek.settings import Settings
 
@@ -98,7 +98,7 @@ class DrillStack(Stack):
         port = self._port_of(name)
         command = ("odradek", "service", kind) if kind != "parser" else ("tests.drill.parser",)
         env: Mapping[str, str] = self.env | {"ODRADEK_METRICS_PORT": str(port), "ODRADEK_INSTANCE": number}
-        return Child(name, (sys.executable, "-m", *command), lambda: http_answers(port, "/health/ready"), env)
+        return service_child(name, (sys.executable, "-m", *command), port, env)
 
 
 class SmallDisk:

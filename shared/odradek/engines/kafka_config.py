@@ -9,6 +9,11 @@ from odradek.errors import UserError
 
 LARGEST_MESSAGE_BYTES = 18 * 1024 * 1024
 """Bodies of 16 MiB, their metadata and the batch around them."""
+BROKER_SESSION_MS = 9_000
+"""The controller takes a broker that it has not heard of for so long for dead, although they are one process: a machine
+that is too busy for a heartbeat would have every partition go without a leader and every group begin anew. Kafka's own
+default; a broker that was killed with -9 is taken back when its session is over, so it answers that much later.
+"""
 
 
 def format_storage(data: Path) -> None:
@@ -67,7 +72,7 @@ def server_properties(data: Path, port: int, controller_port: int) -> str:
         "num.recovery.threads.per.data.dir": 2,
         "log.segment.bytes": 128 * 1024 * 1024,
         "log.cleaner.dedupe.buffer.size": 32 * 1024 * 1024,  # of the heap; 128 MiB by default
-        "broker.session.timeout.ms": 2000,
+        "broker.session.timeout.ms": BROKER_SESSION_MS,
         "broker.heartbeat.interval.ms": 300,
     }
     return "".join(f"{name}={_escaped(str(value))}\n" for name, value in values.items())

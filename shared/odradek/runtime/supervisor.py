@@ -37,6 +37,8 @@ class Child:
     """Added to what the supervisor gives every child."""
     ready_deadline_s: float = 60.0
     stop_deadline_s: float = 25.0
+    alive: Callable[[], bool] = lambda: False
+    """Blocking, short; True while it only waits for others. Started again, it is then not ended for not being ready."""
 
 
 Event = Literal["started", "ready", "died", "restarted", "stopped", "killed"]
@@ -138,7 +140,7 @@ class Supervisor:
         self._tell(child.name, event, f"pid {process.pid}")
         return kept
 
-    async def _until_ready(self, kept: _Kept) -> None:
+    async def _until_ready(self, kept: _Kept, *, again: bool = False) -> None:
         child, process = kept.child, kept.process
         deadline = kept.started_s + child.ready_deadline_s
         while True:
@@ -148,7 +150,7 @@ class Supervisor:
                 raise UserError(f"{child.name} ended with {process.returncode}: {kept.log.tail()}", exit_code=1)
             if ready:
                 break
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline and not (again and await asyncio.to_thread(child.alive)):
                 await self._end(kept, deadline_s=1)
                 waited = f"{child.ready_deadline_s:g} s"
                 raise UserError(f"{child.name} was not ready after {waited}: {kept.log.tail()}", exit_code=1)
@@ -169,7 +171,7 @@ class Supervisor:
                 continue
             kept.watch = watch
             with suppress(UserError):  # its death is told and counted by the next round
-                await self._until_ready(kept)
+                await self._until_ready(kept, again=True)
 
     async def _end(self, kept: _Kept, deadline_s: float) -> None:
         process, name = kept.process, kept.child.name
