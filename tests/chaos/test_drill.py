@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.drill.__main__ import drill
+from tests.drill.__main__ import Order, drill
 
 FAULTS = int(os.environ.get("DRILL_FAULTS", "0"))
 SEED = int(os.environ.get("DRILL_SEED", "5"))
@@ -24,7 +24,7 @@ pytestmark = [
 
 def test_after_each_fault_everything_moves_again_and_at_the_end_every_number_is_right(tmp_path: Path) -> None:
     only = QUICK if FAULTS < 50 else ()
-    report = drill(tmp_path, faults=FAULTS, seed=SEED, in_round=6, only=only)
+    report = drill(tmp_path, Order(faults=FAULTS, seed=SEED, in_round=6, only=only))
 
     print(report.totals(), report.happenings, report.rounds)  # noqa: T201  (figures)
     assert report.broken_off == ""

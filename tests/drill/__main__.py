@@ -11,7 +11,9 @@ import shlex
 import sys
 import tempfile
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tests.drill.plan import plan, rounds
@@ -22,18 +24,36 @@ from tests.drill.stack import SmallDisk
 ENGINES = "two of every service on Apache Kafka (one broker), SecantusDB and noida-db, four partitions"
 
 
-def drill(folder: Path, *, faults: int, seed: int, in_round: int = 5, delay_ms: int = 300,
-          only: Sequence[str] = (), command: str = "") -> Report:  # fmt: skip
-    """One drill in this folder; its report."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """Which drill."""
+
+    faults: int
+    seed: int
+    in_round: int = 5
+    """Faults in one crawl."""
+    delay_ms: int = 300
+    only: tuple[str, ...] = ()
+    """Kinds of faults; empty: all."""
+
+    @property
+    def command(self) -> str:
+        """Does it again."""
+        said = f"python -m tests.drill --faults {self.faults} --seed {self.seed} --in-round {self.in_round}"
+        return said + (f" --only {shlex.join(self.only)}" if self.only else "")
+
+
+def drill(folder: Path, order: Order, keep: Callable[[Report], None] = lambda _: None) -> Report:
+    """One drill in this folder; its report, which is given to `keep` as far as it is after each fault."""
     disk, cannot = None, {}
     try:
         disk = SmallDisk(folder / "state")
     except OSError as error:
         cannot["disk_full"] = str(error)
-    planned = plan(seed, faults, without=tuple(cannot), only=only)
-    report = Report(command=command, seed=seed, engines=ENGINES, load="", not_possible=cannot)
+    planned = rounds(plan(order.seed, order.faults, without=tuple(cannot), only=order.only), order.in_round)
+    report = Report(command=order.command, seed=order.seed, engines=ENGINES, load="", not_possible=cannot)
     try:
-        asyncio.run(run(folder, rounds(planned, in_round), report, delay_ms=delay_ms, disk=disk, say=_say))
+        asyncio.run(run(folder, planned, report, delay_ms=order.delay_ms, disk=disk, say=_say, keep=keep))
     except asyncio.CancelledError:
         report.broken_off = "it was told to end"
     except Exception:  # noqa: BLE001  (what came before is worth its report)
@@ -42,7 +62,13 @@ def drill(folder: Path, *, faults: int, seed: int, in_round: int = 5, delay_ms: 
     finally:
         if disk is not None:
             disk.close()
+    keep(report)
     return report
+
+
+def _kept(path: Path, report: Report) -> None:
+    path.with_suffix(".json").write_text(json.dumps(report.to_json(), indent=1, default=str) + "\n")
+    path.with_suffix(".md").write_text(markdown(report))
 
 
 def _say(text: str) -> None:
@@ -56,19 +82,15 @@ def main() -> int:
     parser.add_argument("--in-round", type=int, default=5, help="faults in one crawl")
     parser.add_argument("--delay-ms", type=int, default=300, help="between two requests to one of twenty hosts")
     parser.add_argument("--only", nargs="*", default=(), help="kinds of faults")
-    parser.add_argument("--report", type=Path, help="write REPORT.md and REPORT.json")
+    parser.add_argument("--report", type=Path, help="write REPORT.md and REPORT.json, also while it goes on")
     parser.add_argument("--keep", type=Path, help="folder of state and logs, kept")
     given = parser.parse_args()
-    command = f"python -m tests.drill --faults {given.faults} --seed {given.seed} --in-round {given.in_round}"
-    command += f" --only {shlex.join(given.only)}" if given.only else ""
+    order = Order(
+        faults=given.faults, seed=given.seed, in_round=given.in_round, delay_ms=given.delay_ms, only=tuple(given.only)
+    )
+    keep = partial(_kept, given.report) if given.report else lambda _: None
     with tempfile.TemporaryDirectory(prefix="odradek-drill-") as temporary:
-        report = drill(
-            given.keep or Path(temporary), faults=given.faults, seed=given.seed, in_round=given.in_round,
-            delay_ms=given.delay_ms, only=given.only, command=command,
-        )  # fmt: skip
-    if given.report:
-        given.report.with_suffix(".json").write_text(json.dumps(report.to_json(), indent=1, default=str) + "\n")
-        given.report.with_suffix(".md").write_text(markdown(report))
+        report = drill(given.keep or Path(temporary), order, keep)
     print(json.dumps(report.totals()))  # noqa: T201  (the result)
     return 0 if report.good else 1
 

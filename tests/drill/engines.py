@@ -7,7 +7,7 @@ import signal
 from tests.drill.stack import SESSION_S
 from tests.drill.world import World
 
-AWAY_S = 10.0
+AWAY_S = 30.0
 
 
 async def broker(world: World, target: str, _: random.Random) -> None:

@@ -14,6 +14,7 @@ from odradek.stores import (
     ITEMS,
     connect_documents,
     connect_search,
+    delete_path,
     job_range,
     refresh_path,
     search_path,
@@ -118,6 +119,16 @@ def _gaps(world: World) -> dict[str, int]:
     prefix, begun = world.settings.topic_prefix, world.begun_at
     found = _search(world, {"term": {"event.action": "gap"}})
     return dict(Counter(each["labels"]["topic"].removeprefix(prefix) for each in found if each["@timestamp"] >= begun))
+
+
+def forget_events(world: World) -> bool:
+    """Delete all crawl events once they have been counted: the embedded engine is the slower the more it holds."""
+    engine = connect_search(world.settings)
+    try:
+        engine.call("POST", delete_path(), {"query": {"match_all": {}}})
+    finally:
+        engine.close()
+    return True
 
 
 def _search(world: World, query: dict[str, Any]) -> list[dict[str, Any]]:

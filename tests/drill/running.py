@@ -16,7 +16,7 @@ import httpx
 from confluent_kafka import KafkaException
 from pymongo.errors import PyMongoError
 from tests.drill.faults import MAY_END, inject
-from tests.drill.gathering import dead_letters, gather
+from tests.drill.gathering import dead_letters, forget_events, gather
 from tests.drill.plan import Planned
 from tests.drill.reckoning import Expected, Verdict, reckon
 from tests.drill.report import Happening, Report, Round
@@ -48,6 +48,8 @@ class Drill:
     say: Callable[[str], None]
     disk: SmallDisk | None
     delay_ms: int
+    keep: Callable[[Report], None] = lambda _: None
+    """Is given the report after each fault and each round."""
     happened: list[Happened] = field(default_factory=list)
 
     async def round(self, number: int, faults: Sequence[Planned]) -> None:
@@ -68,6 +70,7 @@ class Drill:
         self.report.rounds.append(
             Round(number=number, pages=world.site.linked, seconds=now - begun, end_s=now - closed, verdict=verdict)
         )
+        self.keep(self.report)
         self.say(f"round {number}: {world.site.linked} pages, {now - begun:.0f} s, {verdict}")
 
     async def _reckoned(self, world: World, hostile_job: str, letters: Counter[str]) -> Verdict:
@@ -75,6 +78,7 @@ class Drill:
             found = await gather(world, hostile_job, letters)
             for topic in (SCHEDULED, PAGES, ITEMS, LOGS):  # as retention would, so that no round reads another's
                 await asyncio.to_thread(cut_off, world, topic)
+            await world.asked(lambda: forget_events(world))
         except (TimeoutError, InfrastructureAway, KafkaException, PyMongoError, httpx.TransportError) as error:
             return Verdict(0, 0, (f"the round could not be reckoned: {error}",), 0, 0, 0)
         foreseen = world.foreseen
@@ -108,6 +112,7 @@ class Drill:
                 by_itself=tuple(alone),
             )
         )  # fmt: skip
+        self.keep(self.report)
         self.say(f"{fault.number} {fault.name}: {healed - begun:.1f} s, {stuck or f'{now - healed:.1f} s to recover'} "
                  f"{world.remarks} {alone}")  # fmt: skip
 
@@ -133,11 +138,19 @@ class Drill:
 
 
 async def run(folder: Path, rounds: Sequence[Sequence[Planned]], report: Report, *, delay_ms: int,
-              disk: SmallDisk | None, say: Callable[[str], None] = print) -> Report:  # fmt: skip
+              disk: SmallDisk | None, say: Callable[[str], None] = print,
+              keep: Callable[[Report], None] = lambda _: None) -> Report:  # fmt: skip
     """The whole drill in a folder of its own; fills the report."""
     happened: list[Happened] = []
     stack = DrillStack(folder, happened.append)
     begun = time.monotonic()
+
+    def kept(so_far: Report) -> None:
+        so_far.seconds = time.monotonic() - begun
+        so_far.load = f"load {os.getloadavg()[1]:.1f} at the end, {os.cpu_count()} cores"
+        so_far.errors = errors_in(folder / "logs")
+        keep(so_far)
+
     this = asyncio.current_task()
     assert this is not None, "a coroutine that runs has a task"
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -145,14 +158,12 @@ async def run(folder: Path, rounds: Sequence[Sequence[Planned]], report: Report,
     try:
         await stack.start()
         say(f"started in {time.monotonic() - begun:.1f} s")
-        drill = Drill(stack, report, say, disk, delay_ms, happened)
+        drill = Drill(stack, report, say, disk, delay_ms, kept, happened)
         for place, faults in enumerate(rounds, 1):
             await drill.round(place, faults)
     finally:
         await stack.stop()
-        report.seconds = time.monotonic() - begun
-        report.load = f"load {os.getloadavg()[1]:.1f} at the end, {os.cpu_count()} cores"
-        report.errors = errors_in(folder / "logs")
+        kept(report)
     return report
 
 
