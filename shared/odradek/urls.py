@@ -13,6 +13,7 @@ from itertools import pairwise, product
 from string import ascii_letters, digits, hexdigits
 
 import ada_url
+import msgspec
 import tldextract
 import xxhash
 
@@ -40,8 +41,7 @@ class UrlRules:
     sort_query: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlUrl:
+class CrawlUrl(msgspec.Struct, frozen=True, gc=False):
     """An absolute http(s) URL and all that follows from it."""
 
     url: str

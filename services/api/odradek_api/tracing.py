@@ -4,7 +4,8 @@ import re
 import uuid
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from odradek.kafka.packing import pack
 from odradek.kafka.records import Send, ToFrontier

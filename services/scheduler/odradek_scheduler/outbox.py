@@ -1,7 +1,8 @@
 """What leaves the scheduler, each message with its partition; nothing is awaited here, a flush settles it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from odradek.contracts import Fact, FetchRequest, LogEvent, encode
 from odradek.kafka.packing import MAX_FACTS, batch_for

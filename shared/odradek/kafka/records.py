@@ -5,7 +5,6 @@ the next one leaves, and only then counts the record as finished and commits (ru
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -13,7 +12,7 @@ from odradek.contracts.frontier import Fact
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
-    """One message as it lies in a partition. There are as many of these as messages, so they are cheap to make."""
+    """One message as it lies in a partition. There are as many of these as messages, so all here are cheap to make."""
 
     topic: str
     """Full name, prefix included."""
@@ -31,8 +30,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
         return next((value for key, value in self.headers if key == name), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(msgspec.Struct, frozen=True):
     """One message to produce. `topic` is a name of `odradek.topics`, without prefix."""
 
     topic: str
@@ -44,16 +42,14 @@ class Send:
     """None: by the key (`odradek.urls.partition_of`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToFrontier:
+class ToFrontier(msgspec.Struct, frozen=True):
     """One fact for the partition that owns a politeness key. The runner packs the facts of a stage into batches."""
 
     key: str
     fact: Fact
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(msgspec.Struct, frozen=True):
     """Messages that may travel together; all are acknowledged before the next stage leaves."""
 
     sends: tuple[Send, ...] = ()
@@ -69,11 +65,10 @@ class Done(msgspec.Struct, frozen=True):
     stages: tuple[Stage, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Poison:
+class Poison(msgspec.Struct, frozen=True):
     """A record that can never be handled: dead letter with this reason, after `stages` (its terminal facts) are out."""
 
     record: Record
     reason: str
     error: str
-    stages: tuple[Stage, ...] = field(default=())
+    stages: tuple[Stage, ...] = ()

@@ -46,7 +46,8 @@ class Here:
 
 
 Found = Node | str
-Find = Callable[[Here, Node], list[Found]]
+Find = Callable[[Here, Node], Any]
+"""All matches (a list) of a field that has many, else the first one or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,6 @@ class FieldPlan:
 
     name: str
     find: Find
-    """All matches when `many`, else at most one."""
     value: Callable[[Here, Any], Any]
     """Raises NoValue; gives an Empty when there is nothing."""
     many: bool
@@ -68,7 +68,10 @@ class FieldPlan:
         """The value for a record; what is wrong is noted in `here`."""
         try:
             found = self.find(here, node)
-            got = self._many(here, found) if self.many else self._one(here, found)
+            if self.many:
+                got = self._many(here, found)
+            else:
+                got = self.value(here, found) if found is not None else Empty(f"nothing matches {self.source}")
         except NoValue as error:
             here.problems.append(f"{self.name}: {error}")
             here.found += 1
@@ -82,9 +85,6 @@ class FieldPlan:
             return [] if self.many else None
         here.found += 1
         return got
-
-    def _one(self, here: Here, found: list[Found]) -> Any:
-        return self.value(here, found[0]) if found else Empty(f"nothing matches {self.source}")
 
     def _many(self, here: Here, found: list[Found]) -> Any:
         values = [value for each in found if not isinstance(value := self.value(here, each), Empty)]
@@ -122,8 +122,12 @@ def _finder(rule: FieldRule, engine: Engine) -> tuple[Find, str]:
     if rule.css is not None:
         return _css(selector(rule.css, engine), many=rule.many), f"css {rule.css}"
     if rule.xpath is not None:
-        return _xpath(rule.xpath), f"xpath {rule.xpath}"
-    return _json(rule.json_ or "@", many=rule.many), f"json {rule.json_}"
+        return _of_list(_xpath(rule.xpath), many=rule.many), f"xpath {rule.xpath}"
+    return _of_list(_json(rule.json_ or "@", many=rule.many), many=rule.many), f"json {rule.json_}"
+
+
+def _of_list(every: Callable[[Here, Node], list[Found]], *, many: bool) -> Find:
+    return every if many else lambda here, node: next(iter(every(here, node)), None)
 
 
 def _css(chosen: Selector, *, many: bool) -> Find:
@@ -132,14 +136,13 @@ def _css(chosen: Selector, *, many: bool) -> Find:
     def find_all(here: Here, node: Node) -> list[Found]:
         return every(here.tree, node)  # type: ignore[arg-type]  # only JSON has no tree, and there is no CSS in it
 
-    def find_first(here: Here, node: Node) -> list[Found]:
-        found = first(here.tree, node)  # type: ignore[arg-type]  # as above
-        return [] if found is None else [found]
+    def find_first(here: Here, node: Node) -> Found | None:
+        return first(here.tree, node)  # type: ignore[arg-type]  # as above
 
     return find_all if many else find_first
 
 
-def _xpath(expression: str) -> Find:
+def _xpath(expression: str) -> Callable[[Here, Node], list[Found]]:
     compiled = etree.XPath(expression)
 
     def find(here: Here, node: Node) -> list[Found]:
@@ -159,7 +162,7 @@ def _xpath(expression: str) -> Find:
     return find
 
 
-def _json(expression: str, *, many: bool) -> Find:
+def _json(expression: str, *, many: bool) -> Callable[[Here, Node], list[Found]]:
     search = json_search(expression)
 
     def find(_: Here, value: Any) -> list[Found]:
@@ -197,6 +200,16 @@ def _valuer(rule: FieldRule, locale: str | None) -> Callable[[Here, Any], Any]:
     read = _raw_reader(rule)
     plain = rule.type in ("text", "html")
     lone_attribute = rule.type == "boolean" and rule.attr is not None
+
+    def text_value(here: Here, found: Any) -> Any:
+        """The usual case: the text of an element, which is stripped."""
+        text = here.tree.text(found)  # type: ignore[union-attr]  # only JSON has no tree, and there is no CSS in it
+        if not text:
+            return Empty("what was found is empty")
+        return text if plain else convert(text, here.setting)
+
+    if rule.css is not None and rule.attr is None and search is None and rule.type not in ("html", "url"):
+        return text_value
 
     def value(here: Here, found: Any) -> Any:
         raw = read(here, found)

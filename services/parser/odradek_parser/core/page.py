@@ -3,7 +3,9 @@
 import re
 from collections.abc import Container
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
+
+import msgspec
 
 from odradek.urls import join
 from odradek_parser.core.trees import Exhausted, LexborTree, Node
@@ -20,7 +22,7 @@ MAX_TEXT = 10_000
 """Characters of a title, description or heading that are kept."""
 
 
-class RawLink(NamedTuple):
+class RawLink(msgspec.Struct, frozen=True, gc=False):
     """A reference as it stands in the page."""
 
     href: str

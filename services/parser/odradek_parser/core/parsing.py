@@ -3,6 +3,8 @@
 from collections.abc import Container
 from dataclasses import dataclass, field
 
+import msgspec
+
 from odradek.agents import product_tokens
 from odradek.contracts import FetchRequest, Hop, PageMeta
 from odradek.scope import Scope
@@ -31,8 +33,7 @@ BY_NAME = (None, "extension", "excluded")
 """Refusals that look at a page's name and say nothing about a sitemap's host."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """A URL to be told to the frontier."""
 
     url: CrawlUrl

@@ -24,8 +24,7 @@ MAX_RECORDS = 10_000
 """Of one rule on one page; what is beyond is noted as malformed once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(msgspec.Struct, frozen=True):
     """A page that was kept, as rules see it."""
 
     url: str
@@ -34,8 +33,7 @@ class Page:
     meta: PageMeta
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(msgspec.Struct, frozen=True):
     """One record of a page; with problems it is malformed."""
 
     type: str
@@ -95,8 +93,9 @@ class Rule:
             tree.visits = self.visits
             if plan.each is not None:
                 tree.enter(root)
-            nodes = [root] if plan.each is None else plan.each.all(tree, root)
-            for position, node in enumerate(nodes[:MAX_RECORDS]):
+            nodes = [root] if plan.each is None else plan.each.all(tree, root)[:MAX_RECORDS]
+            tree.expect(nodes)
+            for position, node in enumerate(nodes):
                 tree.enter(node)
                 record = self._record(plan.fields, Here(page.document, tree, page.document.setting), node, position)
                 if record is not None:

@@ -9,6 +9,7 @@ from typing import Literal
 import soupsieve
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
+from odradek_parser.core.firsts import is_plain
 from odradek_parser.core.trees import Node, Tree
 
 Engine = Literal["lexbor", "beautifulsoup"]
@@ -97,10 +98,19 @@ def _counting(plain: Selector) -> Selector:
 
 def _fast(css: str) -> Selector:
     def first(tree: Tree, node: Node) -> Node | None:
-        found = node.css_first(css)  # the hottest line of all: a record has some fields, a page some records
+        found = node.css_first(css)
         return found if found is None or found.mem_id != node.mem_id else tree.first(node, css)
 
-    return Selector(css, "lexbor", lambda tree, node: tree.all(node, css), first)
+    def first_of_record(tree: Tree, node: Node) -> Node | None:
+        firsts = tree.firsts  # the hottest line of all: a record has some fields, a page some records
+        if firsts is not None:
+            found, number = firsts.of(css), node.mem_id
+            if number in found:
+                return found[number]
+        return first(tree, node)
+
+    plain = is_plain(css)
+    return Selector(css, "lexbor", lambda tree, node: tree.all(node, css), first_of_record if plain else first)
 
 
 def _child(css: str) -> str | None:

@@ -6,12 +6,13 @@ its pieces, and compares each attribute of an element with all others.
 """
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import soupsieve
 from bs4 import BeautifulSoup, MarkupResemblesLocatorWarning
 from bs4.element import Comment, NavigableString, PageElement, PreformattedString, Tag
 
+from odradek_parser.core.firsts import Firsts
 from odradek_parser.core.trees import CROWDED, VISITS, Exhausted, LexborTree, Node, paid, seen_text
 
 _ORDINARY_DEPTH = 50
@@ -34,6 +35,10 @@ class SoupTree:
         self.soup = soup
         self.root: Node = soup
         self.visits = VISITS
+        self.firsts: Firsts | None = None
+
+    def expect(self, nodes: Sequence[Node]) -> None:
+        """As `Tree`; each selector is looked for below each of them."""
 
     def enter(self, node: Node) -> None:
         """As `Tree`; a selector walks through all that is below the node, and from there up or through all below it."""

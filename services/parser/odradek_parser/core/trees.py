@@ -4,10 +4,12 @@ Both see the tree that lexbor builds by the HTML standard, so a rule finds the s
 is decided when it is compiled. A node is whatever the engine calls one; only the tree it came from can read it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 from selectolax.lexbor import LexborHTMLParser
+
+from odradek_parser.core.firsts import TAGS_A_WALK, Firsts
 
 Node = Any
 """An element of the tree at hand."""
@@ -18,6 +20,9 @@ _BLOCKS = frozenset(
     "tbody td tfoot th thead tr ul".split()
 )
 _TEXT_ID = 2
+_UNSEEN_IDS = frozenset(
+    node.tag_id for node in LexborHTMLParser("<script></script><style></style><template></template>").css("head > *")
+)
 
 VISITS = 1_000_000
 """Of nodes, for one rule on one page: a few seconds. An honest page needs thousands; in one that is nested ten thousand
@@ -42,6 +47,11 @@ class Tree(Protocol):
     """The whole document."""
     visits: int
     """Nodes that may still be looked at."""
+    firsts: Firsts | None
+    """What plain selectors find first in each of the records that are being read; None: it is looked for one by one."""
+
+    def expect(self, nodes: Sequence[Node]) -> None:
+        """Records are about to be read at these nodes, and at no others before the next call."""
 
     def enter(self, node: Node) -> None:
         """A record is about to be read at a node.
@@ -93,7 +103,13 @@ class LexborTree:
         top: Node = self.parser.root
         self.root: Node = top.parent  # the document, which no selector matches
         self.visits = VISITS
+        self.firsts: Firsts | None = None
         self._tags = text.count("<")
+
+    def expect(self, nodes: Sequence[Node]) -> None:
+        """As `Tree`."""
+        worth = len(nodes) > 1 and len(nodes) * TAGS_A_WALK > self._tags
+        self.firsts = Firsts(self.root, nodes) if worth else None
 
     def enter(self, node: Node) -> None:
         """As `Tree`; a selector costs this parser next to nothing."""
@@ -130,8 +146,9 @@ class LexborTree:
         child = node.first_child
         if child is None:
             return ""
-        if child.tag_id == _TEXT_ID and child.next is None and node.tag not in _UNSEEN:
-            return collapsed(node.text())
+        text = child.text_content
+        if text is not None and child.next is None and node.tag_id not in _UNSEEN_IDS:
+            return collapsed(text)
         return seen_text(self, node)
 
     def attribute(self, node: Node, name: str) -> str | None:

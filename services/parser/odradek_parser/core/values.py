@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Any
 
+import msgspec
 from babel.core import Locale
 
 from odradek.specification import ValueType
@@ -47,14 +48,13 @@ class Tongue:
     guesses: int = MOST_GUESSES
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(msgspec.Struct, frozen=True):
     """What the page a text stands on decides about its meaning."""
 
     base_url: str
     fetched_at_ms: int
     language: str | None = None
-    tongue: Tongue = field(default_factory=Tongue)
+    tongue: Tongue = msgspec.field(default_factory=Tongue)
 
 
 Convert = Callable[[str, Setting], Any]
