@@ -135,3 +135,19 @@ async def test_the_next_run_begins_now_if_a_person_wants_it_and_none_is_under_wa
     assert (busy.status_code, taken.status_code, never.status_code) == (409, 202, 409)
     told = [fact for _, fact in world.log.facts(JobChanged)]
     assert [fact.asked_run for fact in told if fact.job == job][-1] == 4  # type: ignore[union-attr]  # by its kind
+
+
+async def test_a_job_that_is_paused_between_two_runs_says_so_and_begins_none() -> None:
+    world = World()
+    job = await submitted(world, **DAILY)
+    heard(world, job, 1)
+    world.progress.values[job] = Reached(job=job, state="complete", epoch=1, run=1)
+    async with world.client() as client:
+        await client.post(f"/v1/jobs/{job}/pause")
+        paused = (await client.get(f"/v1/jobs/{job}")).json()["state"]
+        refused = await client.post(f"/v1/jobs/{job}/runs")
+        await client.post(f"/v1/jobs/{job}/cancel")
+        stream = (await client.get(f"/v1/jobs/{job}/events")).text
+    assert (paused, refused.status_code) == ("paused", 409)
+    assert "is paused; resume it" in refused.json()["detail"]
+    assert stream.endswith('event: end\ndata: {"state": "cancelled"}\n\n')

@@ -1,9 +1,10 @@
 """Where a job stands is the sum of what its partitions say, and nothing else."""
 
+import pytest
 from msgspec.structs import replace
 
-from odradek.contracts import Counters, JobRecord, Progress, Reached, Recount
-from odradek_api.core.standing import Standing, audit, balanced, state_of, supersedes, total
+from odradek.contracts import Counters, JobRecord, JobState, Progress, Reached, Recount
+from odradek_api.core.standing import Standing, audit, balanced, is_over, state_of, supersedes, total
 
 
 def a_record(**changes: object) -> JobRecord:
@@ -47,6 +48,26 @@ def test_an_announcement_of_this_epoch_is_the_state() -> None:
 def test_a_paused_job_is_paused_and_one_without_seeds_waits() -> None:
     assert state_of(a_record(wanted="paused"), None) == "paused"
     assert state_of(a_record(seeded=False), None) == "waiting"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "recurring", "once"),
+    [("running", "complete", "complete"), ("paused", "paused", "complete"), ("cancelled", "cancelled", "complete")],
+)
+def test_a_recurring_job_between_two_runs_is_what_is_wanted_of_it(wanted: str, recurring: str, once: str) -> None:
+    reached = Reached(job="j", state="complete", epoch=2)
+    daily = a_record(wanted=wanted, spec={"schedule": {"every": 86_400}})
+
+    assert state_of(daily, reached) == recurring
+    assert state_of(a_record(wanted=wanted), reached) == once
+
+
+def test_a_job_is_over_at_its_end_and_a_recurring_one_only_when_a_person_or_its_time_ends_it() -> None:
+    daily = a_record(spec={"schedule": {"every": 86_400}})
+    states: tuple[JobState, ...] = ("running", "complete", "failed", "cancelled", "expired")
+
+    assert [state for state in states if is_over(a_record(), state)] == ["complete", "failed", "cancelled", "expired"]
+    assert [state for state in states if is_over(daily, state)] == ["cancelled", "expired"]
 
 
 def test_a_ledger_balances_when_both_equations_hold_and_both_counts_agree() -> None:

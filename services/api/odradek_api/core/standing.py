@@ -8,7 +8,9 @@ from typing import Any
 import msgspec
 
 from odradek.contracts import (
+    CLOSED,
     COUNTED_FIELDS,
+    FINAL_STATES,
     OUTCOME_FIELDS,
     Counters,
     JobRecord,
@@ -69,12 +71,26 @@ def total(ledgers: Iterable[Counters]) -> Counters:
 
 
 def state_of(record: JobRecord, reached: Reached | None) -> JobState:
-    """The wanted state decides, then what was reached in this epoch, then whether there is anything to do."""
+    """What was reached in this epoch and run decides, then the wanted state, then whether there is anything to do.
+
+    Of a recurring job between two runs the wanted state comes first: it begins no run while it is paused.
+    """
     if reached is not None and reached.epoch >= record.epoch and reached.run >= record.run:
-        return reached.state
+        between = recurs(record) and reached.state not in CLOSED
+        return record.wanted if between and record.wanted != "running" else reached.state
     if record.wanted != "running":
         return record.wanted
     return "running" if record.seeded or record.seeding else "waiting"
+
+
+def recurs(record: JobRecord) -> bool:
+    """True for a job with a schedule."""
+    return record.spec.get("schedule") is not None
+
+
+def is_over(record: JobRecord, state: JobState) -> bool:
+    """True when nothing more happens by itself: after a run of a recurring job another one will."""
+    return state in CLOSED if recurs(record) else state in FINAL_STATES
 
 
 def recounted(reports: Iterable[Progress]) -> Counters:

@@ -9,14 +9,14 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Path, Query, Request
 from starlette.responses import JSONResponse, StreamingResponse
 
-from odradek.contracts import FINAL_STATES, JobRecord, JobState, Wanted
+from odradek.contracts import JobRecord, JobState, Wanted
 from odradek.specification import redacted
 from odradek_api import models
 from odradek_api.bodies import json_body, specification
 from odradek_api.core.patching import changed_specification
 from odradek_api.core.problems import Problem
 from odradek_api.core.runs import plan_of, schedule_shown
-from odradek_api.core.standing import Standing, audit, summary
+from odradek_api.core.standing import Standing, audit, is_over, summary
 from odradek_api.gateway import cursor_page
 from odradek_api.openapi import JOB_BODY, PATCH_BODY, errors
 from odradek_api.parts import Parts, parts
@@ -160,7 +160,10 @@ async def ledger(
     responses=errors(404) | {200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
 )
 async def events(request: Request, job: JobId) -> StreamingResponse:
-    """Server-Sent Events: `progress` with the job's standing whenever it changes, `end` when it is over."""
+    """Server-Sent Events: `progress` with the job's standing whenever it changes, `end` when it is over.
+
+    The stream of a recurring job goes on from run to run.
+    """
     given = parts(request)
     given.gateway.records.get(job)
     stream = _events(request, given, job)
@@ -168,14 +171,16 @@ async def events(request: Request, job: JobId) -> StreamingResponse:
 
 
 async def _events(request: Request, given: Parts, job: str) -> AsyncIterator[str]:
-    def look() -> tuple[JobState, str]:
-        now = shown(given, given.gateway.records.get(job))
-        return now["state"], f"event: progress\ndata: {json.dumps(now)}\n\n"
+    def look() -> tuple[JobState | None, str]:
+        record = given.gateway.records.get(job)
+        now = shown(given, record)
+        state = now["state"] if is_over(record, now["state"]) else None
+        return state, f"event: progress\ndata: {json.dumps(now)}\n\n"
 
     last, said_s = None, time.monotonic()
     while not await request.is_disconnected():
         try:
-            state, event = given.watched.get(job, look, time.monotonic())
+            ended, event = given.watched.get(job, look, time.monotonic())
         except Problem:
             yield 'event: end\ndata: {"state": "purged"}\n\n'
             return
@@ -185,7 +190,7 @@ async def _events(request: Request, given: Parts, job: str) -> AsyncIterator[str
         elif time.monotonic() - said_s > KEEP_ALIVE_S:
             said_s = time.monotonic()
             yield ": still here\n\n"
-        if state in FINAL_STATES:
-            yield f"event: end\ndata: {json.dumps({'state': state})}\n\n"
+        if ended is not None:
+            yield f"event: end\ndata: {json.dumps({'state': ended})}\n\n"
             return
         await asyncio.sleep(LOOK_EVERY_S)
