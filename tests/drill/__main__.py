@@ -18,10 +18,11 @@ from pathlib import Path
 
 from tests.drill.plan import plan, rounds
 from tests.drill.report import Report, markdown
-from tests.drill.running import run
+from tests.drill.running import Surroundings, run
 from tests.drill.stack import SmallDisk
 
-ENGINES = "two of every service on Apache Kafka (one broker), SecantusDB and noida-db, four partitions"
+ENGINES = "two of every service on Apache Kafka ({brokers}), SecantusDB and noida-db, four partitions"
+BROKERS = {1: "one broker", 3: "three brokers, three replicas of everything"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +36,13 @@ class Order:
     delay_ms: int = 300
     only: tuple[str, ...] = ()
     """Kinds of faults; empty: all."""
+    brokers: int = 1
 
     @property
     def command(self) -> str:
         """Does it again."""
         said = f"python -m tests.drill --faults {self.faults} --seed {self.seed} --in-round {self.in_round}"
+        said += f" --brokers {self.brokers}" if self.brokers > 1 else ""
         return said + (f" --only {shlex.join(self.only)}" if self.only else "")
 
 
@@ -51,9 +54,18 @@ def drill(folder: Path, order: Order, keep: Callable[[Report], None] = lambda _:
     except OSError as error:
         cannot["disk_full"] = str(error)
     planned = rounds(plan(order.seed, order.faults, without=tuple(cannot), only=order.only), order.in_round)
-    report = Report(command=order.command, seed=order.seed, engines=ENGINES, load="", not_possible=cannot)
+    report = Report(
+        command=order.command,
+        seed=order.seed,
+        engines=ENGINES.format(brokers=BROKERS[order.brokers]),
+        load="",
+        not_possible=cannot,
+    )
     try:
-        asyncio.run(run(folder, planned, report, delay_ms=order.delay_ms, disk=disk, say=_say, keep=keep))
+        around = Surroundings(
+            folder=folder, delay_ms=order.delay_ms, disk=disk, brokers=order.brokers, say=_say, keep=keep
+        )
+        asyncio.run(run(around, planned, report))
     except asyncio.CancelledError:
         report.broken_off = "it was told to end"
     except Exception:  # noqa: BLE001  (what came before is worth its report)
@@ -82,12 +94,14 @@ def main() -> int:
     parser.add_argument("--in-round", type=int, default=5, help="faults in one crawl")
     parser.add_argument("--delay-ms", type=int, default=300, help="between two requests to one of twenty hosts")
     parser.add_argument("--only", nargs="*", default=(), help="kinds of faults")
+    parser.add_argument("--brokers", type=int, choices=BROKERS, default=1)
     parser.add_argument("--report", type=Path, help="write REPORT.md and REPORT.json, also while it goes on")
     parser.add_argument("--keep", type=Path, help="folder of state and logs, kept")
     given = parser.parse_args()
     order = Order(
-        faults=given.faults, seed=given.seed, in_round=given.in_round, delay_ms=given.delay_ms, only=tuple(given.only)
-    )
+        faults=given.faults, seed=given.seed, in_round=given.in_round, delay_ms=given.delay_ms,
+        only=tuple(given.only), brokers=given.brokers,
+    )  # fmt: skip
     keep = partial(_kept, given.report) if given.report else lambda _: None
     with tempfile.TemporaryDirectory(prefix="odradek-drill-") as temporary:
         report = drill(given.keep or Path(temporary), order, keep)

@@ -10,18 +10,19 @@ from tests.drill.world import World
 AWAY_S = 30.0
 
 
-async def broker(world: World, target: str, _: random.Random) -> None:
-    """Killed with -9 and started at once; stopped in order and started; or deaf for longer than a session."""
+async def broker(world: World, target: str, rng: random.Random) -> None:
+    """One is killed with -9 and started at once; stopped in order and started; or deaf for longer than a session."""
+    name = rng.choice(world.stack.members("kafka"))
     if target == "kill":
-        world.stack.signal("kafka", signal.SIGKILL)
-        world.killed["kafka"] += 1
+        world.stack.signal(name, signal.SIGKILL)
+        world.killed[name] += 1
     elif target == "restart":
-        await world.stack.take_down("kafka")
-        await world.stack.bring_up("kafka")
+        await world.stack.take_down(name)
+        await world.stack.bring_up(name)
     else:
-        world.stack.signal("kafka", signal.SIGSTOP)
+        world.stack.signal(name, signal.SIGSTOP)
         await asyncio.sleep(SESSION_S + 2)
-        world.stack.signal("kafka", signal.SIGCONT)
+        world.stack.signal(name, signal.SIGCONT)
 
 
 async def away(world: World, target: str, rng: random.Random) -> None:

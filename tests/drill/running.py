@@ -137,19 +137,30 @@ class Drill:
         ends.close()
 
 
-async def run(folder: Path, rounds: Sequence[Sequence[Planned]], report: Report, *, delay_ms: int,
-              disk: SmallDisk | None, say: Callable[[str], None] = print,
-              keep: Callable[[Report], None] = lambda _: None) -> Report:  # fmt: skip
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """Where a drill is run, and who hears of it."""
+
+    folder: Path
+    delay_ms: int
+    disk: SmallDisk | None
+    brokers: int = 1
+    say: Callable[[str], None] = print
+    keep: Callable[[Report], None] = lambda _: None
+    """Is given the report after each fault and each round."""
+
+
+async def run(around: Surroundings, rounds: Sequence[Sequence[Planned]], report: Report) -> Report:
     """The whole drill in a folder of its own; fills the report."""
     happened: list[Happened] = []
-    stack = DrillStack(folder, happened.append)
+    stack = DrillStack(around.folder, happened.append, around.brokers)
     begun = time.monotonic()
 
     def kept(so_far: Report) -> None:
         so_far.seconds = time.monotonic() - begun
         so_far.load = f"load {os.getloadavg()[1]:.1f} at the end, {os.cpu_count()} cores"
-        so_far.errors = errors_in(folder / "logs")
-        keep(so_far)
+        so_far.errors = errors_in(around.folder / "logs")
+        around.keep(so_far)
 
     this = asyncio.current_task()
     assert this is not None, "a coroutine that runs has a task"
@@ -157,8 +168,8 @@ async def run(folder: Path, rounds: Sequence[Sequence[Planned]], report: Report,
         asyncio.get_running_loop().add_signal_handler(number, this.cancel)
     try:
         await stack.start()
-        say(f"started in {time.monotonic() - begun:.1f} s")
-        drill = Drill(stack, report, say, disk, delay_ms, kept, happened)
+        around.say(f"started in {time.monotonic() - begun:.1f} s")
+        drill = Drill(stack, report, around.say, around.disk, around.delay_ms, kept, happened)
         for place, faults in enumerate(rounds, 1):
             await drill.round(place, faults)
     finally:

@@ -6,25 +6,29 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from tests.drill.brokers import broker_engines
 from tests.drill.plugins import NAME
 
-from odradek.engines.engine import Engine
-from odradek.engines.stack import Stack, StackOptions, service_child
+from odradek.engines.engine import Engine, http_answers
+from odradek.engines.stack import EMBEDDED_PARTITIONS, Stack, StackOptions
 from odradek.runtime.supervisor import Child, Happened
 from odradek.settings import Settings
 
 SESSION_S: Final = 6.0
 STATE_MIB: Final = 512
+START_S: Final = 150.0
+"""A busy machine takes a minute for what takes two seconds."""
 REPLICAS: Final = {"scheduler": 2, "fetcher": 2, "parser": 2, "indexer": 2, "api": 1}
 
 
 class DrillStack(Stack):
     """Children are named KIND-NUMBER, engines by themselves."""
 
-    def __init__(self, folder: Path, told: Callable[[Happened], None], **settings: str) -> None:
+    def __init__(self, folder: Path, told: Callable[[Happened], None], brokers: int = 1, **settings: str) -> None:
         own = {
             "ODRADEK_ALLOW_PRIVATE_NETWORKS": "true",
             "ODRADEK_CONTACT_URL": "http://127.0.0.1/",
@@ -34,11 +38,22 @@ class DrillStack(Stack):
             "ODRADEK_PLUGINS": NAME,
         }
         environ = {name: value for name, value in os.environ.items() if not name.startswith("ODRADEK_")}
-        options = StackOptions(folder=folder, environ=environ, overrides=own | settings)
+        self._brokers = broker_engines(folder, brokers) if brokers > 1 else {}
+        if self._brokers:
+            own["ODRADEK_PARTITIONS"] = str(EMBEDDED_PARTITIONS)
+        kafka = ",".join(each.address for each in self._brokers.values()) or None
+        options = StackOptions(folder=folder, environ=environ, kafka=kafka, overrides=own | settings)
         super().__init__(options, told=told)
         self.folder = folder
         self.children: dict[str, Child] = {}
         self._joined = 0
+
+    async def start(self) -> None:
+        """Brokers of their own first; then as any stack."""
+        self.children |= {name: engine.child() for name, engine in self._brokers.items()}
+        if self._brokers:
+            await self.bring_up(*self._brokers)
+        await super().start()
 
     @property
     def settings(self) -> Settings:
@@ -65,7 +80,8 @@ class DrillStack(Stack):
 
     async def bring_up(self, *names: str) -> None:
         """Start children that were taken down."""
-        await self.supervisor.start(*(self.children[name] for name in names))
+        patient = (replace(self.children[name], ready_deadline_s=START_S) for name in names)
+        await self.supervisor.start(*patient)
 
     async def join(self, kind: str) -> str:
         """One more of a kind; its name."""
@@ -98,7 +114,7 @@ class DrillStack(Stack):
         port = self._port_of(name)
         command = ("odradek", "service", kind) if kind != "parser" else ("tests.drill.parser",)
         env: Mapping[str, str] = self.env | {"ODRADEK_METRICS_PORT": str(port), "ODRADEK_INSTANCE": number}
-        return service_child(name, (sys.executable, "-m", *command), port, env)
+        return Child(name, (sys.executable, "-m", *command), lambda: http_answers(port, "/health/ready"), env)
 
 
 class SmallDisk:

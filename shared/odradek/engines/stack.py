@@ -5,7 +5,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from odradek.engines.bytecode import bytecode_env
@@ -22,12 +21,6 @@ EMBEDDED_PARTITIONS = 4
 EMBEDDED_LOG_EVENTS = 50_000
 """Crawl events kept by the embedded search engine: it holds about 5 KB of each in memory."""
 WORKERS = ("scheduler", "fetcher", "parser", "indexer", "api")
-
-
-def service_child(name: str, command: Sequence[str], port: int, env: Mapping[str, str]) -> Child:
-    """A service by the port of its health: what waits for engines, or reads its tables, is not ended for it."""
-    ready, alive = (partial(http_answers, port, f"/health/{what}") for what in ("ready", "live"))
-    return Child(name, command, ready, env, alive=alive)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +146,7 @@ class Stack:
         port = int(self.env["ODRADEK_API_PORT"]) if kind == "api" else self._port_of(name)
         env = self.env | ({} if kind == "api" else {"ODRADEK_METRICS_PORT": str(port)})
         command: Sequence[str] = (sys.executable, "-m", "odradek", "service", kind)
-        return service_child(name, command, port, env)
+        return Child(name, command, lambda: http_answers(port, "/health/ready"), env)
 
     def _port_of(self, name: str) -> int:
         if name not in self._ports:

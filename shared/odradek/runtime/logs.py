@@ -1,7 +1,10 @@
 """Structured logs: one event name and bound fields, as JSON lines, or in colour on a terminal."""
 
 import logging
+import re
 import sys
+import time
+from collections.abc import Callable
 
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
@@ -21,6 +24,34 @@ NOISY = (
     "asyncio",
 )
 """Libraries of which only warnings are news."""
+REPEATING = ("librdkafka", "aiokafka")
+"""Libraries that say the same of every attempt while a broker is away, for each of a process's clients."""
+MOST_KINDS = 1000
+
+
+class Sparing(logging.Filter):
+    """Lets what differs in numbers only through once in so many seconds, with how often it was said meanwhile."""
+
+    def __init__(self, every_s: float = 30.0, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._every_s, self._clock = every_s, clock
+        self._said: dict[str, tuple[float, int]] = {}
+        """By what was said: when it was let through, and how often it was not since."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """True: it is said."""
+        text, now = record.getMessage(), self._clock()
+        kind = re.sub(r"\d+", "", text)
+        at_s, held = self._said.get(kind, (now - self._every_s, 0))
+        if now - at_s < self._every_s:
+            self._said[kind] = at_s, held + 1
+            return False
+        if len(self._said) >= MOST_KINDS:
+            self._said.clear()
+        self._said[kind] = now, 0
+        if held:
+            record.msg, record.args = f"{text} ({held} more like this since the last)", ()
+        return True
 
 
 def configure_logs(settings: Settings, service: str) -> None:
@@ -50,6 +81,8 @@ def configure_logs(settings: Settings, service: str) -> None:
     root.setLevel(level)
     for noisy in NOISY:
         logging.getLogger(noisy).setLevel(max(logging.WARNING, level))
+    for repeating in REPEATING:
+        logging.getLogger(repeating).filters = [Sparing()]
 
 
 def _rendering(on_terminal: bool) -> list[Processor]:  # noqa: FBT001  (what isatty says)

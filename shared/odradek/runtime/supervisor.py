@@ -36,9 +36,9 @@ class Child:
     env: Mapping[str, str] = field(default_factory=dict)
     """Added to what the supervisor gives every child."""
     ready_deadline_s: float = 60.0
+    """Of its first start. One that was started again may take as long as it takes: it reads what it has, or waits for
+    others, and would begin anew if it were ended."""
     stop_deadline_s: float = 25.0
-    alive: Callable[[], bool] = lambda: False
-    """Blocking, short; True while it only waits for others. Started again, it is then not ended for not being ready."""
 
 
 Event = Literal["started", "ready", "died", "restarted", "stopped", "killed"]
@@ -150,7 +150,7 @@ class Supervisor:
                 raise UserError(f"{child.name} ended with {process.returncode}: {kept.log.tail()}", exit_code=1)
             if ready:
                 break
-            if time.monotonic() > deadline and not (again and await asyncio.to_thread(child.alive)):
+            if time.monotonic() > deadline and not again:
                 await self._end(kept, deadline_s=1)
                 waited = f"{child.ready_deadline_s:g} s"
                 raise UserError(f"{child.name} was not ready after {waited}: {kept.log.tail()}", exit_code=1)
