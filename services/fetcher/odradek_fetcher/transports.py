@@ -17,7 +17,9 @@ import httpx
 from odradek.resolve import Guard
 from odradek_fetcher.core.answers import Limits, Order
 from odradek_fetcher.pinning import ProbedBackend
-from odradek_fetcher.quick import QuickTransport
+from odradek_fetcher.pooled import PooledCarrier
+from odradek_fetcher.quick import QuickCarrier
+from odradek_fetcher.replies import Carrier, split
 from odradek_fetcher.tls import Contexts
 
 KEEP_ALIVE_S = 15.0
@@ -35,21 +37,9 @@ HTTP2 = "HTTP/2"
 Key = tuple[str, bool, bool, str | None]
 
 
-class _Pooled(httpx.AsyncHTTPTransport):
-    """httpx's transport over a pool that is made here."""
-
-    def __init__(self, pool: httpcore.AsyncConnectionPool) -> None:
-        self._pool = pool
-
-    @property
-    def idle(self) -> bool:
-        """True when no exchange is under way."""
-        return all(connection.is_idle() or connection.is_closed() for connection in self._pool.connections)
-
-
 @dataclass(slots=True)
 class _Kept:
-    transport: _Pooled
+    carrier: PooledCarrier
     used_s: float
 
 
@@ -60,28 +50,26 @@ class Transports:
         self._backend = ProbedBackend(guard)
         self._contexts = contexts
         self._pools: OrderedDict[Key, _Kept] = OrderedDict()
-        self._retired: list[_Pooled] = []
+        self._retired: list[PooledCarrier] = []
         self._without_http2: OrderedDict[str, None] = OrderedDict()
-        self._quick = QuickTransport(
-            guard, contexts, connect_s=limits.connect_s, read_s=limits.read_s, keep_alive_s=KEEP_ALIVE_S
-        )
+        self._limits = limits
+        self._quick = QuickCarrier(guard, contexts, limits, keep_alive_s=KEEP_ALIVE_S)
 
-    async def transport(self, order: Order) -> httpx.AsyncBaseTransport:
-        """The transport for this order's scheme, origin and wishes."""
-        origin = _origin(order)
-        offers_http2 = order.http2 and order.url.startswith("https:") and origin not in self._without_http2
+    async def carrier(self, order: Order) -> Carrier:
+        """The connections for this order's scheme, origin and wishes."""
+        offers_http2 = order.http2 and order.url.startswith("https:") and _origin(order) not in self._without_http2
         if order.proxy is None and not order.careful and not offers_http2:
             return self._quick
         key = _key(order)
         kept = self._pools.get(key)
         now_s = time.monotonic()
         if kept is None:
-            kept = self._pools[key] = _Kept(_Pooled(self._new_pool(order)), now_s)
+            kept = self._pools[key] = _Kept(PooledCarrier(self._new_pool(order), self._limits), now_s)
             await self._trim(now_s - KEEP_ALIVE_S)
         else:
             self._pools.move_to_end(key)
             kept.used_s = now_s
-        return kept.transport
+        return kept.carrier
 
     def answered(self, order: Order, version: str) -> None:
         """The site answered this order in this version of HTTP."""
@@ -90,34 +78,34 @@ class Transports:
             if len(self._without_http2) > MAX_WITHOUT_HTTP2:
                 self._without_http2.popitem(last=False)
 
-    def retire(self, order: Order, transport: httpx.AsyncBaseTransport) -> None:
+    def retire(self, order: Order, carrier: Carrier) -> None:
         """Let the exchanges under way finish on this order's connections, and begin no more on them.
 
         httpcore ends no stream of HTTP/2 that is left early, and a site allows only so many open ones.
         """
         kept = self._pools.get(_key(order))
-        if kept is not None and kept.transport is transport:
+        if kept is not None and kept.carrier is carrier:
             del self._pools[_key(order)]
-            self._retired.append(kept.transport)
+            self._retired.append(kept.carrier)
 
     async def close(self) -> None:
         """Close all connections."""
         await self._quick.aclose()
-        for transport in [*self._retired, *(kept.transport for kept in self._pools.values())]:
-            await transport.aclose()
+        for carrier in [*self._retired, *(kept.carrier for kept in self._pools.values())]:
+            await carrier.aclose()
         self._retired.clear()
         self._pools.clear()
 
     async def _trim(self, expired_s: float) -> None:
         """Close pools that nobody uses: the oldest above the limit, those retired and those long not asked."""
-        idle = [transport for transport in self._retired if transport.idle]
-        self._retired = [transport for transport in self._retired if transport not in idle]
-        for transport in idle:
-            await transport.aclose()
+        idle = [carrier for carrier in self._retired if carrier.idle]
+        self._retired = [carrier for carrier in self._retired if carrier not in idle]
+        for carrier in idle:
+            await carrier.aclose()
         for key, kept in list(self._pools.items())[:TRIMMED]:
-            if (len(self._pools) > MAX_POOLS or kept.used_s < expired_s) and kept.transport.idle:
+            if (len(self._pools) > MAX_POOLS or kept.used_s < expired_s) and kept.carrier.idle:
                 del self._pools[key]
-                await kept.transport.aclose()
+                await kept.carrier.aclose()
 
     def _new_pool(self, order: Order) -> httpcore.AsyncConnectionPool:
         common: dict[str, Any] = {
@@ -144,4 +132,4 @@ def _key(order: Order) -> Key:
 
 
 def _origin(order: Order) -> str:
-    return order.url[: order.url.find("/", 8)]
+    return split(order.url)[0]
