@@ -22,6 +22,10 @@ class Forwarded:
         """What is known of one job and run."""
         return Known(self, (job, run))
 
+    def young(self, crawl: tuple[str, int]) -> set[str]:
+        """The young generation as it is now."""
+        return self._young.setdefault(crawl, set())
+
     def holds(self, crawl: tuple[str, int], fp: str) -> bool:
         """True if it was forwarded and is remembered; what is asked for stays."""
         young = self._young.get(crawl)
@@ -52,11 +56,13 @@ class Known:
     def __init__(self, forwarded: Forwarded, crawl: tuple[str, int]) -> None:
         self._forwarded = forwarded
         self._crawl = crawl
+        self._young = forwarded.young(crawl)
         self.on_their_way: set[str] = set()
 
     def __contains__(self, fp: object) -> bool:
-        return fp in self.on_their_way or self._forwarded.holds(self._crawl, str(fp))
+        return fp in self._young or fp in self.on_their_way or self._forwarded.holds(self._crawl, str(fp))
 
     def acknowledged(self, fps: Iterable[str]) -> None:
         """Kafka has them."""
         self._forwarded.add(self._crawl, fps)
+        self._young = self._forwarded.young(self._crawl)

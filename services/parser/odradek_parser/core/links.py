@@ -12,6 +12,7 @@ from odradek_parser.core.page import RawLink
 
 MAX_LASTMOD = 40
 """Characters; the longest form of W3C date and time has fewer."""
+_ABSOLUTE = ("http://", "https://")
 RESOLVED_LIMIT = 50_000
 """Absolute references remembered for one job: navigation repeats on every page."""
 
@@ -50,7 +51,7 @@ class Sieve:
 
     def resolve(self, base_url: str, href: str) -> CrawlUrl | str:
         """The URL a reference means, or why it cannot be crawled."""
-        return self._absolute(href) if href.startswith(("http://", "https://")) else self._resolve(base_url, href)
+        return self._absolute(href) if href.startswith(_ABSOLUTE) else self._resolve(base_url, href)
 
     def _resolve(self, base_url: str, href: str) -> CrawlUrl | str:
         absolute = join(base_url, href)
@@ -72,14 +73,15 @@ class Sieve:
         """
         sifted = Sifted()
         mine: set[str] = set()
+        nofollow, absolute = self._nofollow, self._absolute
         for link in links:
             href = link.href.strip()
             if not href or href[0] == "#":
                 continue
-            if self._nofollow and (page_nofollow or ("nofollow" in link.rel and "nofollow" in link.rel.split())):
+            if nofollow and (page_nofollow or (link.rel and "nofollow" in link.rel.split())):
                 sifted.refuse("nofollow")
                 continue
-            url = self.resolve(base_url, href)
+            url = absolute(href) if href.startswith(_ABSOLUTE) else self._resolve(base_url, href)
             if isinstance(url, str):
                 sifted.refuse(url)
             elif url.fp in mine or url.fp in known:
