@@ -46,6 +46,11 @@ class Shop:
             self.versions[page] += 1
             self.changed_at[page] = datetime.now(UTC)
 
+    @property
+    def whole(self) -> int:
+        """Bytes of all pages that are there."""
+        return sum(len(self._page(page).encode()) for page in self.versions if page not in self.away)
+
     def note(self) -> Counter[str]:
         """What was asked for since the last note, pages only; statuses and bytes begin anew with it."""
         asked, self.asked = self.asked, Counter()

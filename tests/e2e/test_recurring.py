@@ -6,6 +6,7 @@ run are printed.
 
 import os
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ PAGES = int(os.environ.get("RECURRING_PAGES", "0"))
 
 pytestmark = [
     pytest.mark.e2e,
-    pytest.mark.timeout(400),
+    pytest.mark.timeout(600),
     pytest.mark.skipif(not PAGES, reason="set RECURRING_PAGES=60: it takes minutes"),
 ]
 RULE = {
@@ -35,7 +36,7 @@ def a_job(shop: Shop, name: str, **schedule: Any) -> dict[str, Any]:
         "seeds": [shop.url(0)],
         "politeness": {"delay": "0s", "concurrency_per_host": 8},
         "extract": [RULE],
-        "schedule": {"every": "1h", "gone_grace": "0s", **schedule},
+        "schedule": {name: value for name, value in {"every": "1h", "gone_grace": "0s", **schedule}.items() if value},
     }
 
 
@@ -66,7 +67,7 @@ class Recurring:
 
     async def parsed(self, run: int) -> int:
         """Pages that a parser read in a run, as the log has them."""
-        asked = {"job": self.job, "q": f"event.action:parse AND odradek.run:{run}", "limit": 1}
+        asked: dict[str, str | int] = {"job": self.job, "action": "parse", "run": run, "limit": 1}
         answer = await self.cluster.client.get("/v1/logs", params=asked)
         assert answer.is_success, answer.text
         return int(answer.json()["total"])
@@ -83,42 +84,48 @@ class Recurring:
                 return sorted(found)
 
 
-def said(run: dict[str, Any], shop: Shop, requests: int, parsed: int) -> None:
-    names = ("run", "accepted", "fetched", "not_modified", "failed", "duration_ms")
-    figures = {name: run[name] for name in names}
-    print(f"{figures} requests={requests} parsed={parsed} bytes={shop.bytes} statuses={dict(shop.statuses)}")  # noqa: T201  (figures of the test)
+def told(run: dict[str, Any], shop: Shop, parsed: int, pages: int = PAGES) -> Counter[str]:
+    """What was asked for since the last time; its figures are printed beside those of a full recrawl."""
+    statuses, sent = dict(shop.statuses), shop.bytes
+    asked = shop.note()
+    names = ("run", "accepted", "fetched", "not_modified", "skipped", "failed", "items", "duration_ms")
+    print({name: run[name] for name in names})  # noqa: T201  (figures of the test)
+    print(  # noqa: T201
+        f"  asked for {asked.total()} pages of {pages} ({statuses}), parsed {parsed} of {pages}, "
+        f"sent {sent} bytes of {shop.whole}"
+    )
+    return asked
 
 
 async def test_every_change_is_found_in_the_next_run_and_what_stays_is_not_read_again(tmp_path: Path) -> None:
     async with Shop(PAGES) as shop, Cluster(tmp_path, schedulers=1, fetchers=1) as cluster:
         job = await cluster.submit(**a_job(shop, "shop"))
         recurring = Recurring(cluster, job)
-        whole_bytes = 0
 
-        first = await recurring.ended(1)
-        whole_bytes = shop.bytes
-        said(first, shop, shop.note().total(), await recurring.parsed(1))
+        told(await recurring.ended(1), shop, await recurring.parsed(1))
         assert sorted(await recurring.changes()) == sorted(("new", page) for page in range(PAGES))
 
         calendar: list[tuple[set[int], set[int], set[int]]] = [
             (set(), set(), set()), ({3, 8, 21}, set(), set()), ({4}, {30, 31}, set()), ({3}, set(), set()),
             (set(), set(), {30}), ({9}, set(), set()),
         ]  # fmt: skip
-        told = [
+        expected = [
             set(), {("changed", 3), ("changed", 8), ("changed", 21)}, {("changed", 4)},
             {("changed", 3), ("gone", 30), ("gone", 31)}, {("new", 30)}, {("changed", 9)},
         ]  # fmt: skip
-        for run, ((changed, taken, put_back), expected) in enumerate(zip(calendar, told, strict=True), 2):
+        for run, (changed, taken, put_back) in enumerate(calendar, 2):
             shop.change(*changed)
             shop.away = (shop.away | taken) - put_back
-            figures = await recurring.next(run)
-            asked, parsed, sent = shop.note(), await recurring.parsed(run), shop.bytes
-            said(figures, shop, asked.total(), parsed)
-            assert set(await recurring.changes()) == expected
+            figures, parsed = await recurring.next(run), await recurring.parsed(run)
+            sent = shop.bytes
+            asked = told(figures, shop, parsed)
+            changes = await recurring.changes()
+            print(f"  changes: {changes}")  # noqa: T201
+            assert changes == sorted(expected[run - 2])
             assert asked == Counter({f"/p/{page}.html": 1 for page in range(PAGES)})
             assert parsed == figures["fetched"] == len(changed)
             assert figures["pages"] == PAGES - len(shop.away)
-            assert sent < whole_bytes
+            assert sent < 0.6 * shop.whole
 
         stored = (await cluster.client.get(f"/v1/jobs/{job}/items", params={"limit": 1000})).json()["data"]
         assert {each["run"] for each in stored if each["url"] != shop.url(31)} == {7}
@@ -139,8 +146,7 @@ async def test_a_sitemap_saves_the_requests_for_what_has_not_changed(tmp_path: P
         shop.change(5, 12)
         figures = await recurring.next(4)
 
-        asked = shop.note()
-        said(figures, shop, asked.total(), await recurring.parsed(4))
+        asked = told(figures, shop, await recurring.parsed(4))
         assert asked == Counter({"/p/5.html": 1, "/p/12.html": 1})
         assert await recurring.changes() == [("changed", 5), ("changed", 12)]
         assert (figures["accepted"], figures["skipped"], figures["fetched"]) == (PAGES, PAGES - 2, 2)
@@ -170,3 +176,41 @@ async def test_a_run_that_is_killed_at_its_end_fetches_only_what_was_left(tmp_pa
         assert sum(left.values()) <= 0.01 * pages + 1
         assert len(after) == pages
         assert figures["pages"] == pages
+
+
+def minute_after(at: datetime) -> datetime:
+    return at.replace(second=0, microsecond=0) + timedelta(minutes=1)
+
+
+async def test_a_deadline_is_met_and_a_miss_is_told_before_it(tmp_path: Path) -> None:
+    """A run takes 30 s, politely; then its host asks for five times as long, and the next is begun too late."""
+    polite = {"delay": "1s", "concurrency_per_host": 1}
+    async with Shop(30) as shop, Cluster(tmp_path, schedulers=1, fetchers=1) as cluster:
+        deadline = minute_after(datetime.now(UTC) + timedelta(seconds=110))
+        daily = {"every": None, "fresh_by": f"{deadline:%H:%M}"}
+        recurring = Recurring(cluster, await cluster.submit(**a_job(shop, "daily", **daily) | {"politeness": polite}))
+        first = await recurring.ended(1)
+        met = await recurring.ended(2)
+        print(f"run 1 took {first['duration_ms']} ms; run 2 began {instant(met['began_at_ms'])}, "  # noqa: T201
+              f"ended {instant(met['ended_at_ms'])}, deadline {instant(met['deadline_ms'])}")  # fmt: skip
+        assert (met["deadline_ms"], met["met"]) == (round(deadline.timestamp() * 1000), True)
+
+        deadline = minute_after(datetime.now(UTC) + timedelta(seconds=40))
+        daily["fresh_by"] = f"{deadline:%H:%M}"
+        await cluster.patch(recurring.job, schedule=daily, politeness=polite | {"delay": "5s"})
+
+        async def late() -> bool:
+            return bool((await cluster.job(recurring.job))["missed"])
+
+        await until(late, 90, lambda: "nothing was said of the deadline")
+        known = datetime.now(UTC)
+        missed = (await cluster.job(recurring.job))["missed"]
+        print(f"known {known:%H:%M:%S} of the deadline {deadline:%H:%M:%S}: {missed}")  # noqa: T201
+        assert known < deadline
+        assert "one every 5" in missed
+        assert "politeness.delay" in missed
+        await cluster.post(f"/v1/jobs/{recurring.job}/cancel")
+
+
+def instant(at_ms: int) -> str:
+    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%H:%M:%S}"

@@ -32,6 +32,7 @@ def logs(  # noqa: PLR0913, PLR0917  (the filters of the route)
     outcome: str | None = None,
     reason: str | None = None,
     action: str | None = None,
+    run: Annotated[int | None, typer.Option(help="Of a recurring job, from 1.")] = None,
     fingerprint: Annotated[str | None, typer.Option(help="Of one URL, as explain shows it.")] = None,
     since: Annotated[str | None, typer.Option(help="ISO 8601, or 15m for 15 minutes ago.")] = None,
     until: str | None = None,
@@ -44,7 +45,7 @@ def logs(  # noqa: PLR0913, PLR0917  (the filters of the route)
     """Search crawl events, newest first."""
     filters: dict[str, Any] = {
         "q": q, "job": job, "host": host, "status": status, "outcome": outcome, "reason": reason, "action": action,
-        "fingerprint": fingerprint, "since": since, "until": until,
+        "run": run, "fingerprint": fingerprint, "since": since, "until": until,
     }  # fmt: skip
     with rest(api) as gateway:
         if facets:

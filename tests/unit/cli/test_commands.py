@@ -113,6 +113,7 @@ def test_the_help_imports_no_command() -> None:
         (("explain", "j", "https://a.example/"), ("GET", "/v1/explain?job=j&url=https%3A%2F%2Fa.example%2F", b"")),
         (("hosts", "show", "a.example"), ("GET", "/v1/hosts/a.example", b"")),
         (("logs", "--job", "j", "--facets"), ("GET", "/v1/logs/facets?job=j", b"")),
+        (("logs", "--job", "j", "--run", "3"), ("GET", "/v1/logs?job=j&run=3&limit=100", b"")),
     ],
 )
 def test_a_command_is_its_route(gateway: Gateway, arguments: tuple[str, ...], asked: tuple[str, str, bytes]) -> None:

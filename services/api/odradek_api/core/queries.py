@@ -16,6 +16,7 @@ FIELDS = {
     "outcome": "odradek.outcome",
     "reason": "event.reason",
     "action": "event.action",
+    "run": "odradek.run",
     "fingerprint": "odradek.fingerprint",
 }
 FACETS = ("outcome", "status", "host", "reason", "action")

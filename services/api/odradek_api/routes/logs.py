@@ -28,6 +28,7 @@ class Filters:
     outcome: Annotated[str | None, Query(description="fetched, redirected, skipped, failed, …")] = None
     reason: Annotated[str | None, Query(description="Such as dns, http_404, robots.")] = None
     action: Annotated[str | None, Query(description="fetch, parse, skip, fail, job, dead_letter, …")] = None
+    run: Annotated[int | None, Query(ge=1, le=1_000_000_000, description="Of a recurring job, from 1.")] = None
     fingerprint: str | None = None
     since: Annotated[str | None, Query(description="ISO 8601, or 15m for 15 minutes ago.")] = None
     until: str | None = None
