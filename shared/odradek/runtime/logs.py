@@ -30,7 +30,10 @@ MOST_KINDS = 1000
 
 
 class Sparing(logging.Filter):
-    """Lets what differs in numbers only through once in so many seconds, with how often it was said meanwhile."""
+    """Lets what these libraries say through once in so many seconds, with how often they said it meanwhile.
+
+    What differs in numbers only is the same.
+    """
 
     def __init__(self, every_s: float = 30.0, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -40,6 +43,8 @@ class Sparing(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """True: it is said."""
+        if record.name.partition(".")[0] not in REPEATING:
+            return True
         text, now = record.getMessage(), self._clock()
         kind = re.sub(r"\d+", "", text)
         at_s, held = self._said.get(kind, (now - self._every_s, 0))
@@ -76,13 +81,12 @@ def configure_logs(settings: Settings, service: str) -> None:
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_rendering(sys.stderr.isatty())],
         )
     )
+    handler.addFilter(Sparing())
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level)
     for noisy in NOISY:
         logging.getLogger(noisy).setLevel(max(logging.WARNING, level))
-    for repeating in REPEATING:
-        logging.getLogger(repeating).filters = [Sparing()]
 
 
 def _rendering(on_terminal: bool) -> list[Processor]:  # noqa: FBT001  (what isatty says)

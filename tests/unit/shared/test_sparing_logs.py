@@ -13,9 +13,9 @@ class Clock:
         return self.now_s
 
 
-def said(filtering: Sparing, text: str) -> str | None:
+def said(filtering: Sparing, text: str, by: str = "aiokafka.consumer") -> str | None:
     """What is heard of it."""
-    record = logging.LogRecord("librdkafka", logging.ERROR, "", 0, "%s", (text,), None)
+    record = logging.LogRecord(by, logging.ERROR, "", 0, "%s", (text,), None)
     return record.getMessage() if filtering.filter(record) else None
 
 
@@ -41,6 +41,12 @@ def test_something_else_is_heard_at_once() -> None:
     filtering = Sparing(30, Clock())
 
     assert [said(filtering, text) for text in ("refused", "timed out", "refused")] == ["refused", "timed out", None]
+
+
+def test_what_others_say_is_heard_each_time() -> None:
+    filtering = Sparing(30, Clock())
+
+    assert [said(filtering, "page 1 is poison", by="odradek") for _ in range(2)] == ["page 1 is poison"] * 2
 
 
 def test_kinds_without_end_are_not_kept_without_end() -> None:
