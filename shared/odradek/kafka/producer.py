@@ -48,6 +48,7 @@ class StageProducer:
         self._settings = settings
         self._producer = Producer(producer_config(settings) | (config or {}))
         self._partitions: dict[str, int] = {}
+        self._names: dict[str, str] = {}
         self._closing = Event()
         self._thread = Thread(target=self._poll, name="delivery-reports", daemon=True)
         self._thread.start()
@@ -84,29 +85,33 @@ class StageProducer:
         loop = asyncio.get_running_loop()
         acknowledgements = _Acknowledgements(len(everything), loop)
         for send in everything:
-            await self._produce(send, acknowledgements)
+            while not self._produced(send, acknowledgements):  # noqa: ASYNC110  (librdkafka tells only who polls)
+                await asyncio.sleep(POLL_S)
         await acknowledgements.done
         if acknowledgements.error is not None:
             raise InfrastructureAway(acknowledgements.error.str())
 
-    async def _produce(self, send: Send, acknowledgements: _Acknowledgements) -> None:
-        partition = send.partition
+    def _produced(self, send: Send, acknowledgements: _Acknowledgements) -> bool:
+        """Hand a message to librdkafka; False when its queue is full."""
+        topic, partition = send.topic, send.partition
         if partition is None:
-            partition = partition_of(send.key, self.partitions(send.topic))
-        while True:
-            try:
-                self._producer.produce(
-                    self._settings.topic(send.topic),
-                    value=send.value,
-                    key=send.key.encode(),
-                    partition=partition,
-                    headers=[_SCHEMA, *send.headers],
-                    on_delivery=acknowledgements,
-                )
-            except BufferError:
-                await asyncio.sleep(POLL_S)
-            else:
-                return
+            partition = partition_of(send.key, self.partitions(topic))
+        name = self._names.get(topic)
+        if name is None:
+            name = self._names[topic] = self._settings.topic(topic)
+        headers: list[tuple[str, str | bytes | None]] = [_SCHEMA, *send.headers]
+        try:
+            self._producer.produce(
+                name,
+                value=send.value,
+                key=send.key.encode(),
+                partition=partition,
+                headers=headers,
+                on_delivery=acknowledgements,
+            )
+        except BufferError:
+            return False
+        return True
 
     def close(self, deadline_s: float = 10.0) -> int:
         """Flush what is queued; returns how many messages were left."""

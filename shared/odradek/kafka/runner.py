@@ -40,6 +40,10 @@ Work = Callable[[], Awaitable[None]]
 ROUND = 500
 """Most results that are settled together."""
 LEAVE_S = 5.0
+TOGETHER_S = 0.025
+"""How long a result waits at most for others to be settled with it: each round costs Kafka the same."""
+SHARE = 4
+"""A round that is a quarter of what is in hand waits for nobody: where little goes on, others are long in coming."""
 COMPANY_S = 0.1
 """How often a batch that waits for company looks whether it is full."""
 
@@ -70,7 +74,8 @@ class Runner:
         """What the handler is waiting for, in the engine's own words; None: nothing."""
         self._inbox: asyncio.Queue[Record] = asyncio.Queue()
         self._results: deque[Result] = deque()
-        self._some = asyncio.Event()
+        self._due = asyncio.Event()
+        self._alarm: asyncio.TimerHandle | None = None
         self._gaps: deque[Send] = deque()
         self.intake = Intake(settings, group or service, topic, window, self._deliver, tenure=tenure)
         self.intake.gap = partial(self._gap, asyncio.get_running_loop(), settings.topic(topic))
@@ -180,24 +185,38 @@ class Runner:
 
     def _settle_soon(self, results: Sequence[Result]) -> None:
         self._results.extend(results)
-        self._some.set()
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """A round begins when there is company enough, else soon."""
+        if len(self._results) >= min(ROUND, self.intake.in_hand / SHARE):
+            self._ring()
+        elif self._results and self._alarm is None:
+            self._alarm = asyncio.get_running_loop().call_later(TOGETHER_S, self._ring)
+
+    def _ring(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        self._due.set()
 
     async def _settle(self) -> None:
         while True:
-            await self._some.wait()
+            await self._due.wait()
+            self._due.clear()
             while self._gaps:
                 await self._send([self._gaps.popleft()], [])
             results = [self._results.popleft() for _ in range(min(ROUND, len(self._results)))]
-            if not self._results:
-                self._some.clear()
             await self._send_stages(results)
             self.intake.hand.finish([result.record for result in results])
             self.finished += len(results)
+            if self._results:
+                self._arrange()
 
     def _gap(self, loop: asyncio.AbstractEventLoop, topic: str, gap: Gap) -> None:
         """In the consumer's thread: what retention cut off is a crawl event."""
         self._gaps.append(gap_event(self.service, topic, gap, now_ms()))
-        loop.call_soon_threadsafe(self._some.set)
+        loop.call_soon_threadsafe(self._due.set)
 
     async def _send_stages(self, results: list[Result]) -> None:
         for number in range(max((len(result.stages) for result in results), default=0)):
