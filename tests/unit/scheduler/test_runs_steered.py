@@ -1,0 +1,73 @@
+"""Recurring jobs while a person steers them: other schedules, ends and purges, whenever they come."""
+
+from odradek.contracts import JobChanged, JobPurged, Parsed
+
+from .harness import NOW_MS, a_job, a_link
+from .test_runs import HOUR_MS, Recurring, names
+
+MANY = [f"{number * 40_503 % 65_536:04x}{number:028x}" for number in range(4_100)]
+
+
+def in_the_midst_of_a_renewal() -> Recurring:
+    """The second run has taken over some of what the first one knew."""
+    crawl = Recurring()
+    crawl.fold(*(a_link(fp) for fp in MANY))
+    crawl.fold(*(Parsed(job="j", fp=fp, key="a.example", outcome="fetched", kept=True) for fp in MANY))
+    crawl.end_run()
+    crawl.after(s=3600)
+    for _ in range(2):
+        sent = crawl.core.dispatch(crawl.now_ms, 0)
+        crawl.fold(*(fact for _, fact in sent.facts))
+    assert 0 < crawl.ledger(run=2).accepted < len(MANY)
+    return crawl
+
+
+def test_a_schedule_that_is_changed_while_a_run_is_under_way_counts_from_when_that_was_due() -> None:
+    crawl = Recurring("a")
+    crawl.crawl_all()
+    (request,) = crawl.next_run()
+    crawl.fold(a_job(version=2, schedule={"every": "2h"}))
+    crawl.dispatch()
+    crawl.finish(request)
+    crawl.end_run()
+    assert crawl.plan.next_at_ms == NOW_MS + 3 * HOUR_MS
+    crawl.fold(a_job(version=3, schedule={"every": "10m"}))
+    crawl.dispatch()
+    assert crawl.plan.next_at_ms == NOW_MS + HOUR_MS + HOUR_MS // 6
+
+
+def test_a_schedule_that_is_taken_away_begins_no_run_and_one_that_is_given_again_does() -> None:
+    crawl = Recurring("a")
+    crawl.crawl_all()
+    crawl.end_run()
+    crawl.fold(a_job(version=2))
+    assert crawl.after(s=36_000).dispatch() == []
+    crawl.fold(a_job(version=3, schedule={"every": "10m"}))
+    assert names(crawl.dispatch()) == ["a"]
+
+
+def test_a_run_that_takes_longer_than_its_period_is_followed_at_once_by_one_for_all_that_were_missed() -> None:
+    crawl = Recurring("a", schedule={"cron": "* * * * *"})
+    (request,) = crawl.dispatch()
+    crawl.after(s=200).finish(request)
+    crawl.end_run()
+    assert [(note.run, note.began_ms - NOW_MS, note.began_ms - note.due_ms < 60_000) for note in crawl.plan.runs] == [
+        (1, 0, True), (2, 200_000, True),
+    ]  # fmt: skip
+
+
+def test_a_job_that_is_purged_in_the_midst_of_a_renewal_leaves_nothing_behind() -> None:
+    crawl = in_the_midst_of_a_renewal()
+    crawl.fold(JobChanged(job="j", version=2, epoch=1, wanted="cancelled"), JobPurged(job="j"))
+    for _ in range(30):
+        assert crawl.after(s=60).dispatch() == []
+    assert {name: list(rows) for name, rows in crawl.tables.values.items() if name != "hosts"} == {
+        "seen": [], "backlog": [], "ledger": [b"J\0j"],
+    }  # fmt: skip
+
+
+def test_a_job_that_is_cancelled_in_the_midst_of_a_renewal_ends_with_what_had_come() -> None:
+    crawl = in_the_midst_of_a_renewal()
+    crawl.fold(JobChanged(job="j", version=2, epoch=1, wanted="cancelled"))
+    crawl.dispatch()
+    assert (crawl.run, crawl.report.renewing, crawl.report.counters.pending) == (2, False, 0)
