@@ -7,6 +7,7 @@ is tried by `--only broker`. The state of the disk can be made full only where t
 import argparse
 import asyncio
 import json
+import logging
 import shlex
 import sys
 import tempfile
@@ -98,6 +99,7 @@ def main() -> int:
     parser.add_argument("--report", type=Path, help="write REPORT.md and REPORT.json, also while it goes on")
     parser.add_argument("--keep", type=Path, help="folder of state and logs, kept")
     given = parser.parse_args()
+    logging.getLogger("librdkafka").setLevel(logging.CRITICAL)  # brokers that are away are what this is about
     order = Order(
         faults=given.faults, seed=given.seed, in_round=given.in_round, delay_ms=given.delay_ms,
         only=tuple(given.only), brokers=given.brokers,

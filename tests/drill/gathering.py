@@ -97,12 +97,15 @@ def _stored(world: World) -> dict[str, int]:
 
 
 def dead_letters(world: World) -> Counter[str]:
-    """All there are, by the topic of the message."""
+    """All there are, by the topic of the message; a page that came twice, because its lease was over, is one."""
     database = connect_documents(world.settings)
     prefix = world.settings.topic_prefix
-    found = [each["source"]["topic"] or "" for each in database[DEAD_LETTERS].find({}, {"source": 1})]
+    found = {
+        (each["source"]["topic"] or "", each["url"] or each["_id"])
+        for each in database[DEAD_LETTERS].find({}, {"source": 1, "url": 1})
+    }
     database.client.close()
-    return Counter(topic.removeprefix(prefix) for topic in found)
+    return Counter(topic.removeprefix(prefix) for topic, _ in found)
 
 
 def _events(world: World) -> Counter[tuple[str, str, int]]:

@@ -11,7 +11,7 @@ from odradek_parser.core.facts import SERVICE
 from odradek_parser.guard import ProcessGuard, limit_memory
 from odradek_parser.service import serve
 
-PAGE_S = 3.0
+PAGE_S = 1.5
 """CPU seconds for one page, where the parser gives 30."""
 
 

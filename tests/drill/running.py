@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 from confluent_kafka import KafkaException
 from pymongo.errors import PyMongoError
-from tests.drill.faults import MAY_END, inject
+from tests.drill.faults import MAY_END, MAY_END_LATER, inject
 from tests.drill.gathering import dead_letters, forget_events, gather
 from tests.drill.plan import Planned
 from tests.drill.reckoning import Expected, Verdict, reckon
@@ -51,10 +51,12 @@ class Drill:
     keep: Callable[[Report], None] = lambda _: None
     """Is given the report after each fault and each round."""
     happened: list[Happened] = field(default_factory=list)
+    may_end: tuple[str, ...] = ()
+    """Services that end of what came in this round."""
 
     async def round(self, number: int, faults: Sequence[Planned]) -> None:
         """One crawl with these faults."""
-        begun = time.monotonic()
+        begun, self.may_end = time.monotonic(), ()
         async with self._world() as (world, hostile):
             world.begun_at = timestamp(now_ms())
             letters = await world.asked(lambda: dead_letters(world))
@@ -103,7 +105,8 @@ class Drill:
         stuck = stuck or await recovered(world, healed)
         now = time.monotonic()
         died = Counter(each.name for each in self.happened[first:] if each.event == "died")
-        may_end = MAY_END.get(fault.kind, ())
+        self.may_end += MAY_END_LATER.get(fault.kind, ())
+        may_end = (*MAY_END.get(fault.kind, ()), *self.may_end)
         alone = [name for name in (died - (world.killed - killed)).elements() if name.partition("-")[0] not in may_end]
         self.report.happenings.append(
             Happening(

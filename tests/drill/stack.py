@@ -34,7 +34,7 @@ class DrillStack(Stack):
             "ODRADEK_CONTACT_URL": "http://127.0.0.1/",
             "ODRADEK_SESSION_TIMEOUT": f"{SESSION_S}s",
             "ODRADEK_RETRY_DELAYS": "500ms,1s,2s",
-            "ODRADEK_UNPARSED_LEASE": "10s",
+            "ODRADEK_UNPARSED_LEASE": "90s",
             "ODRADEK_PLUGINS": NAME,
         }
         environ = {name: value for name, value in os.environ.items() if not name.startswith("ODRADEK_")}
