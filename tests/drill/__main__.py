@@ -43,6 +43,7 @@ class Order:
     def command(self) -> str:
         """Does it again."""
         said = f"python -m tests.drill --faults {self.faults} --seed {self.seed} --in-round {self.in_round}"
+        said += f" --delay-ms {self.delay_ms}"
         said += f" --brokers {self.brokers}" if self.brokers > 1 else ""
         return said + (f" --only {shlex.join(self.only)}" if self.only else "")
 
