@@ -12,12 +12,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import h2.config
 import h2.connection
 import h2.events
+from msgspec.structs import replace
 
 from odradek.resolve import Guard, nothing_refused
 from odradek_fetcher.core.answers import Deadline, Limits, Order

@@ -3,9 +3,9 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
 import msgspec
+from msgspec.structs import replace
 
 from odradek.contracts import FetchRequest, PageMeta, RobotsFetched
 from odradek.specification import MAX_BODY_BYTES
@@ -21,8 +21,7 @@ from odradek_fetcher.core.verdicts import judge
 from odradek_fetcher.http import Fetch
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(msgspec.Struct, frozen=True):
     """What one try brought."""
 
     page: PageMeta
@@ -77,23 +76,23 @@ class Fetching:
     async def _in_time(self, request: FetchRequest, plan: Plan, url: CrawlUrl) -> Answer:
         total_s, begun = plan.spec.fetch.timeout, time.perf_counter()
         deadline = Deadline(total_s, asyncio.get_running_loop().time() + total_s)
-        answer = await self._follow(request, plan, url, deadline)
+        answer, hops = await self._follow(request, plan, url, deadline)
+        if not hops:
+            return answer
         total_ms = round((time.perf_counter() - begun) * 1000, 3)
-        return replace(answer, timings=msgspec.structs.replace(answer.timings, total_ms=total_ms))
+        return replace(answer, timings=replace(answer.timings, total_ms=total_ms))
 
-    async def _follow(self, request: FetchRequest, plan: Plan, url: CrawlUrl, deadline: Deadline) -> Answer:
+    async def _follow(self, request: FetchRequest, plan: Plan, url: CrawlUrl, deadline: Deadline) -> tuple[Answer, int]:
         proxy = self.proxies.choose(plan.proxies, turn(request), time.monotonic())
         asked = order(request, plan, url=url.url, host=url.host, proxy=proxy)
         hops = 0
         while True:
             answer = await self._exchange(asked, deadline)
-            if answer.failure is not None:
-                return answer
-            onward = on_the_spot(request, plan, asked, answer, hops)
+            onward = None if answer.failure is not None else on_the_spot(request, plan, asked, answer, hops)
             if onward is None:
-                return answer
+                return answer, hops
             if isinstance(onward, Failure):
-                return replace(answer, failure=onward)
+                return replace(answer, failure=onward), hops
             asked, hops = onward, hops + 1
 
     async def _exchange(self, asked: Order, deadline: Deadline) -> Answer:

@@ -23,6 +23,8 @@ class Gate:
         self._open = 0
         self._held_bytes = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
+        metrics.OPEN.set_function(lambda: self._open)
+        metrics.HELD.set_function(lambda: self._held_bytes)
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
@@ -32,24 +34,20 @@ class Gate:
             self._waiting.append(turn)
             await turn
         self._open += 1
-        metrics.OPEN.set(self._open)
         try:
             yield
         finally:
             self._open -= 1
-            metrics.OPEN.set(self._open)
             self.wake()
 
     def hold(self, size_bytes: int) -> Callable[[], None]:
         """A body has come; call what is returned when it has gone."""
         self._held_bytes += size_bytes
-        metrics.HELD.set(self._held_bytes)
         left = [size_bytes]
 
         def release() -> None:
             if left:
                 self._held_bytes -= left.pop()
-                metrics.HELD.set(self._held_bytes)
                 self.wake()
 
         return release

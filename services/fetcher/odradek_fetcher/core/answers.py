@@ -1,7 +1,9 @@
 """What one HTTP exchange asked for and what came of it, as values."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+import msgspec
 
 from odradek.contracts import FailureClass, Timings
 
@@ -22,8 +24,7 @@ class Limits:
     ratio_from_bytes: int = 256 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class Order(msgspec.Struct, frozen=True, kw_only=True):
     """One exchange to make: nothing in it needs a further decision."""
 
     method: str
@@ -44,8 +45,7 @@ class Order:
     """Take the other HTTP library: another parser forgives other things."""
 
 
-@dataclass(frozen=True, slots=True)
-class Deadline:
+class Deadline(msgspec.Struct, frozen=True):
     """When a request must be over, with all its exchanges."""
 
     total_s: float
@@ -54,8 +54,7 @@ class Deadline:
     """By the event loop's clock."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(msgspec.Struct, frozen=True):
     """Why no whole answer came."""
 
     reason: FailureClass
@@ -98,13 +97,12 @@ class Headers:
         return f"Headers({self._values!r})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """What came of an order: an answer, or a failure (then with whatever had come before it)."""
 
     url: str
     status: int | None = None
-    headers: Headers = field(default_factory=Headers)
+    headers: Headers = msgspec.field(default_factory=Headers)
     body: bytes | None = None
     """Decoded, at most `max_bytes`; None: not read."""
     truncated: bool = False
@@ -112,7 +110,7 @@ class Answer:
     failure: Failure | None = None
     unwanted: bool = False
     """The media type is none of those accepted, so the body was left alone."""
-    timings: Timings = field(default_factory=Timings)
+    timings: Timings = Timings()
     remote_address: str | None = None
     protocol: str | None = None
     tls_verified: bool | None = None

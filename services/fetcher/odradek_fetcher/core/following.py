@@ -3,7 +3,9 @@
 All others are facts: the target is judged and queued like any URL (rule K).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+import msgspec
 
 from odradek.contracts import FetchRequest
 from odradek.urls import CrawlUrl, identify, join
@@ -56,7 +58,7 @@ def on_the_spot(request: FetchRequest, plan: Plan, order: Order, answer: Answer,
         return Failure("redirect_limit", f"more than {MAX_ON_THE_SPOT} redirects from {request.url}", lasting=True)
     same = same_place(order.url, there.found)
     headers = _with_cookies(order.headers, answer) if same else without_secrets(order.headers)
-    return replace(order, url=there.url, host=there.found.host, headers=headers)
+    return msgspec.structs.replace(order, url=there.url, host=there.found.host, headers=headers)
 
 
 def chain_failure(request: FetchRequest, plan: Plan, there: Target) -> Failure | None:

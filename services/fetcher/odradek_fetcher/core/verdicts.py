@@ -1,7 +1,8 @@
 """What became of a request: the outcome and reason of the closed lists, judged from the answer alone."""
 
-from dataclasses import dataclass
 from http import HTTPStatus
+
+import msgspec
 
 from odradek.contracts import FetchRequest, Outcome
 from odradek_fetcher.core.answers import Answer
@@ -13,8 +14,7 @@ NOT_MODIFIED = 304
 SUCCESS = range(200, 300)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of one try."""
 
     outcome: Outcome
