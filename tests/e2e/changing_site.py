@@ -20,12 +20,15 @@ class Shop:
         self.away: set[int] = set()
         self.mapped = False
         """True: robots.txt names a sitemap with the time of each page's last change."""
+        self.heard: list[tuple[str, int]] = []
+        """What a webhook was told: state, run."""
         self.asked: Counter[str] = Counter()
         self.statuses: Counter[int] = Counter()
         self.bytes = 0
 
     async def __aenter__(self) -> Self:
         app = web.Application()
+        app.router.add_post("/hook", self._hear)
         app.router.add_get("/{path:.*}", self._answer)
         self._runner = web.AppRunner(app, access_log=None)
         await self._runner.setup()
@@ -56,6 +59,11 @@ class Shop:
         asked, self.asked = self.asked, Counter()
         self.statuses, self.bytes = Counter(), 0
         return Counter({path: count for path, count in asked.items() if path.startswith("/p/")})
+
+    async def _hear(self, request: web.Request) -> web.Response:
+        data = (await request.json())["data"]
+        self.heard.append((data["state"], data["run"]))
+        return web.Response()
 
     async def _answer(self, request: web.Request) -> web.Response:
         self.asked[request.path] += 1

@@ -82,7 +82,9 @@ def the_event(number: int) -> LogEvent:
         url=EcsUrl(full=f"https://h{number % 10}.example/{number}", domain=f"h{number % 10}.example"),
         http=EcsHttp(response=EcsResponse(status_code=status)) if status else None,
         error=EcsError(type=reason, message=ERRORS[reason]) if reason else None,
-        odradek=OdradekFields(job_id=f"job-{number % 2}", outcome="failed" if reason else "fetched"),
+        odradek=OdradekFields(
+            job_id=f"job-{number % 2}", run=1 + number // 150, outcome="failed" if reason else "fetched"
+        ),
     )
 
 
@@ -195,6 +197,11 @@ def test_all_failures_of_a_job_by_reason(asked: Asked) -> None:
 
     assert found["total"] == len(failed) == 80
     assert by_count(found["reason"]) == counted([event.event.reason for event in failed])
+
+
+@pytest.mark.parametrize("run", [1, 2, 3, 4])
+def test_the_events_of_one_run_the_first_one_too_which_they_do_not_name(asked: Asked, run: int) -> None:
+    assert asked.ids(run=run) == those(lambda event: event.odradek.run == run)
 
 
 def test_every_count_of_everything(asked: Asked) -> None:

@@ -36,6 +36,7 @@ def a_job(shop: Shop, name: str, **schedule: Any) -> dict[str, Any]:
         "seeds": [shop.url(0)],
         "politeness": {"delay": "0s", "concurrency_per_host": 8},
         "extract": [RULE],
+        "webhooks": [f"http://127.0.0.1:{shop.port}/hook"],
         "schedule": {name: value for name, value in {"every": "1h", "gone_grace": "0s", **schedule}.items() if value},
     }
 
@@ -129,6 +130,7 @@ async def test_every_change_is_found_in_the_next_run_and_what_stays_is_not_read_
 
         stored = (await cluster.client.get(f"/v1/jobs/{job}/items", params={"limit": 1000})).json()["data"]
         assert {each["run"] for each in stored if each["url"] != shop.url(31)} == {7}
+        assert shop.heard == [(state, run) for run in range(1, 8) for state in ("running", "complete")]
         fresh = (await cluster.client.get(f"/v1/jobs/{job}/freshness", params={"within": "1h"})).json()
         assert (fresh["items"], fresh["share"], len(fresh["hosts"])) == (PAGES - 1, 1.0, 1)
 

@@ -204,7 +204,13 @@ class _Service:
         """What comes through the views' threads is news for webhooks."""
         self._webhooks.on_change(self._deliveries.heard)
         self._jobs.on_change(lambda job, _: self._notifier.noticed(*self._change(job)))
-        self._progress.on_change(lambda key, _: None if ":" in key else self._notifier.noticed(*self._change(key)))
+        self._progress.on_change(self._heard)
+
+    def _heard(self, key: str, told: Progress | Reached | None) -> None:
+        """An end is told of a job; that a run begins, only by what its home partition reports."""
+        job, _, partition = key.partition(":")
+        if not partition or (isinstance(told, Progress) and told.plan is not None and told.run > 1):
+            self._notifier.noticed(*self._change(job))
 
     def _change(self, job: str) -> Change:
         record, reached = self._jobs.get(job), self._progress.get(job)

@@ -54,8 +54,8 @@ class Fleet:
         spec = {"name": "j", "webhooks": list(hooks or (HOOK,))}
         self.world.jobs.values["j"] = JobRecord(job="j", spec=spec, seeded=True)
 
-    def change(self, state: JobState = "running", version: int = 1, epoch: int = 1) -> Change:
-        record = msgspec.structs.replace(self.world.jobs.values["j"], version=version, epoch=epoch)
+    def change(self, state: JobState = "running", version: int = 1, epoch: int = 1, run: int = 1) -> Change:
+        record = msgspec.structs.replace(self.world.jobs.values["j"], version=version, epoch=epoch, run=run)
         return "j", record, state, epoch
 
     async def run(self, notifier: Notifier, *changes: Change) -> None:
@@ -102,6 +102,17 @@ async def test_a_job_that_is_complete_again_after_more_seeds_is_told_again(fleet
     await fleet.run(notifier, fleet.change("complete"), fleet.change("complete", version=3, epoch=2))
 
     assert fleet.receiver.states() == ["complete", "complete"]
+
+
+async def test_every_run_of_a_recurring_job_is_told_from_its_beginning_to_its_end(fleet: Fleet) -> None:
+    notifier = fleet.a_notifier()
+    notifier.lead([])
+    for run in (1, 2, 3):
+        await fleet.run(notifier, fleet.change("running", run=run), fleet.change("complete", run=run))
+
+    assert [(each.state, each.run) for each in fleet.receiver.got] == [
+        (state, run) for run in (1, 2, 3) for state in ("running", "complete")
+    ]
 
 
 async def test_a_webhook_hears_only_of_the_states_it_wants(fleet: Fleet) -> None:

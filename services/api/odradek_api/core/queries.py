@@ -16,7 +16,6 @@ FIELDS = {
     "outcome": "odradek.outcome",
     "reason": "event.reason",
     "action": "event.action",
-    "run": "odradek.run",
     "fingerprint": "odradek.fingerprint",
 }
 FACETS = ("outcome", "status", "host", "reason", "action")
@@ -40,6 +39,7 @@ def events_query(
     q: str | None = None,
     since: str | None = None,
     until: str | None = None,
+    run: int | None = None,
     **filters: str | int | None,
 ) -> dict[str, Any]:
     """All given filters must hold; `q` is Lucene's query_string; instants are ISO 8601, or 15m for 15 minutes ago.
@@ -57,9 +57,18 @@ def events_query(
     }
     if bounds:
         clauses.append({"range": {"@timestamp": bounds}})
+    if run is not None:
+        clauses.append(_of_run(run))
     if q:
         clauses.append({"query_string": {"query": q}})
     return {"bool": {"filter": clauses}} if clauses else {"match_all": {}}
+
+
+def _of_run(run: int) -> dict[str, Any]:
+    """Events of the first run do not name it."""
+    if run == 1:
+        return {"bool": {"must_not": [{"range": {"odradek.run": {"gte": 2}}}]}}
+    return {"term": {"odradek.run": run}}
 
 
 def _instant(name: str, text: str, now_ms: int) -> str | int:

@@ -60,7 +60,8 @@ def deliveries(
 
 def _identity(record: JobRecord, now: Told, url: str) -> str:
     """The same for whichever gateway notices the change."""
-    change = (now.run, now.epoch) if now.state in FINAL_STATES else (record.version,)
+    began = (record.version,) if now.run == 1 else (record.version, now.run)
+    change = (now.run, now.epoch) if now.state in FINAL_STATES else began
     return f"{record.job}:{xxhash.xxh3_64_hexdigest(repr((now.state, change, url)).encode())}"
 
 
