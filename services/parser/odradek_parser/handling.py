@@ -123,7 +123,7 @@ class Handler:
         metrics.POISON.inc()
         event = parse_event(meta, None, now_ms=now, error=error)
         said = Stage(sends=(Send(LOGS, request.job + request.fp, encode(event)),))
-        ended = Stage(facts=(ToFrontier(request.key, poisoned(request, now)),))
+        ended = Stage(facts=(ToFrontier(request.key, poisoned(meta, now)),))
         return Poison(record, "poison", error, (said, ended))
 
 

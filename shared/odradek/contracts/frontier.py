@@ -103,6 +103,8 @@ class Parsed(Message, frozen=True, tag_field="fact", tag=True):
     content: str | None = None
     """Short hash of what a reader sees; only of pages whose URL has a shape (`odradek.shapes`)."""
     version: PageVersion | None = None
+    fetched_at_ms: int = 0
+    """When the answer came, as its `Fetched` says, which a crash may have kept from being sent; 0: there was none."""
     at_ms: int = 0
 
 

@@ -132,3 +132,36 @@ def test_urls_with_a_share_of_their_host_are_taken_over_step_by_step(cancelled: 
         crawl.fold(a_job(version=2, wanted="cancelled"))
     list(steps)
     assert len(crawl.dispatch()) == sent
+
+
+def test_of_pages_that_are_worked_through_only_the_last_used_are_kept_and_all_urls_are_sent_once_in_order() -> None:
+    crawl = Crawl(urls_kept=16)
+    crawl.fold(a_job(politeness={"concurrency_per_host": 1}))
+    hosts = [f"{number}.example" for number in range(6)]
+    for host in hosts:
+        crawl.fold(*(a_link(f"{host}-{number}", host) for number in range(10)))
+    sent = []
+    while requests := crawl.dispatch():
+        sent += [request.fp for request in requests]
+        for request in requests:
+            crawl.finish(request)
+    assert sent == [f"{host}-{number}" for number in range(10) for host in hosts]
+
+
+def test_a_page_that_was_merged_while_it_was_worked_through_and_not_kept_ends_and_its_urls_are_sent_once() -> None:
+    crawl = Crawl(urls_kept=1)
+    crawl.fold(a_job(politeness={"concurrency_per_host": 1}))
+    for name in ("a1", "a2"):
+        crawl.fold(a_link(f"{name}-0"), a_link(f"{name}-1"))
+    crawl.fold(a_link("b-0", "b.example"), a_link("b-1", "b.example"))
+    first = crawl.dispatch()
+    crawl.fold(Merged(job="j", key="a.example", sources=(1, 2)))
+    sent = [request.fp for request in first]
+    for request in first:
+        crawl.finish(request)
+    while requests := crawl.dispatch():
+        sent += [request.fp for request in requests]
+        for request in requests:
+            crawl.finish(request)
+    assert sorted(sent) == ["a1-0", "a1-1", "a2-0", "a2-1", "b-0", "b-1"]
+    assert crawl.ledger().pending == 0

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from odradek.contracts import Fetched, HostChanged
+from odradek.contracts import Fetched, HostChanged, Parsed
 from odradek_scheduler.core.politeness import (
     BACK_OFF_MOST_MS,
     RETRY_AFTER_MOST_MS,
@@ -100,6 +100,41 @@ def test_a_delay_survives_a_restart() -> None:
     crawl.after(ms=400).restart()
     assert crawl.sends() == []
     assert crawl.after(ms=600).sends() == ["1"]
+
+
+@pytest.mark.parametrize("restarted", ["before", "after"])
+def test_a_host_rests_from_an_answer_that_only_its_outcome_tells_of(*, restarted: str) -> None:
+    """The fetcher was killed between the page and its `Fetched`, and its request is in the topic no more."""
+    crawl = a_crawl()
+    (request,) = crawl.dispatch()
+    if restarted == "before":
+        crawl.restart()
+    answered_ms = crawl.now_ms
+    crawl.after(ms=100).end(request, fetched_at_ms=answered_ms)
+    if restarted == "after":
+        crawl.restart()
+    assert crawl.sends() == []
+    assert crawl.after(ms=899 if restarted == "after" else 999).sends() == []
+    assert crawl.after(ms=1).sends() == ["1"]
+
+
+def test_an_outcome_that_tells_of_an_answer_known_already_changes_nothing_of_its_host() -> None:
+    crawl = a_crawl()
+    (request,) = crawl.dispatch()
+    crawl.answer(request)
+    before = crawl.tables.values["hosts"].copy()
+    crawl.end(request, fetched_at_ms=crawl.now_ms)
+    assert crawl.tables.values["hosts"] == before
+
+
+def test_an_outcome_folded_again_writes_the_rest_of_its_host_again() -> None:
+    crawl = a_crawl()
+    (request,) = crawl.dispatch()
+    outcome = Parsed(job="j", fp=request.fp, key="a.example", outcome="fetched", fetched_at_ms=crawl.now_ms)
+    first = crawl.fold(outcome)
+    crawl.offset -= 1
+    assert crawl.fold(outcome) == first
+    assert "hosts" in {write.table for write in first}
 
 
 def test_of_two_jobs_on_a_host_the_gentlest_sets_the_pace() -> None:

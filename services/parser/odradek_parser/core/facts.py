@@ -82,6 +82,7 @@ def parsed(
         size_bytes=meta.size_bytes,
         content=reading.content,
         version=None if rules is None else page_version(meta, rules),
+        fetched_at_ms=meta.fetched_at_ms,
         at_ms=now_ms,
     )
 
@@ -108,8 +109,9 @@ def page_seen(meta: PageMeta, url: str) -> PageSeen | None:
     return PageSeen(job=request.job, url=url, run=request.run, missing=missing, at_ms=meta.fetched_at_ms)
 
 
-def poisoned(request: FetchRequest, now_ms: int) -> Parsed:
+def poisoned(meta: PageMeta, now_ms: int) -> Parsed:
     """The terminal fact of a page that ends as a dead letter."""
+    request = meta.request
     return Parsed(
         job=request.job,
         fp=request.fp,
@@ -118,6 +120,7 @@ def poisoned(request: FetchRequest, now_ms: int) -> Parsed:
         run=request.ledger_run,
         attempt=request.attempt,
         reason="poison",
+        fetched_at_ms=meta.fetched_at_ms,
         at_ms=now_ms,
     )
 

@@ -30,6 +30,8 @@ class Effects:
     """Outcomes that changed nothing: run, fingerprint, try."""
     fetched: list[tuple[str, str, int, str, int]] = field(default_factory=list)
     """Answers: run, fingerprint, try, host, when their request was sent (ms; 0: not told)."""
+    unheard: list[tuple[str, str, str]] = field(default_factory=list)
+    """Outcomes of answers that nothing had told of: run, fingerprint, host."""
     given_back: list[tuple[str, str, int, str, int]] = field(default_factory=list)
     """The same of requests that a fetcher gave back."""
     robots: list[tuple[str, str, int]] = field(default_factory=list)

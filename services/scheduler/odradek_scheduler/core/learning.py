@@ -58,6 +58,9 @@ class Learning:
     def _outcomes(self, effects: Effects) -> None:
         for run, fp, attempt, key, sent_at_ms in effects.fetched:
             self._fetched(run, fp, attempt, key, sent_at_ms)
+        for run, fp, key in effects.unheard:
+            if (run, fp) not in self._memory.flights:
+                self._stray(key)
         for run, fp, attempt, _, sent_at_ms in effects.given_back:
             self._given_back(run, fp, attempt, sent_at_ms)
         for run, fp, _ in effects.ended:

@@ -143,6 +143,20 @@ class Touched:
         """What is known of a host."""
         return self.hosts.get(key) or self._touch(self.hosts, key, self._cache.host(key))
 
+    def answered_at(self, key: str, at_ms: int) -> bool:
+        """The host rests from an answer at `at_ms` (0: there was none); true if nothing else had told of it yet.
+
+        The host is written only then, or where this batch may have been what told of it.
+        """
+        known = self._cache.host(key) if at_ms else None
+        if known is None or (known.offset < self._offset and known.last_at_ms >= at_ms):
+            return False
+        host, counts = self.host(key)
+        if not counts or host.last_at_ms >= at_ms:
+            return False
+        host.last_at_ms = at_ms
+        return True
+
     def share(self, run: str, key: str) -> tuple[HostShare, bool]:
         """A host's share of a job and run."""
         found = self._shares.get((run, key))

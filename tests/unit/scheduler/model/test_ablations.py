@@ -14,6 +14,10 @@ _TWICE = Scenario(
     part=dict.fromkeys("abcd", 0), seeds=("a",), grow={"a": ("b", "c", "d")}, partitions=1, crashes=1, steps=60
 )
 _PAIR = Scenario(part={"a": 0, "b": 0}, seeds=("a", "b"), concurrency=1, partitions=1, crashes=0, steps=100)
+_TRIO = Scenario(
+    part=dict.fromkeys("abc", 0), seeds=("a", "b", "c"), concurrency=1, delay_s=20.0, partitions=1, lose_requests=True,
+    steps=100,
+)  # fmt: skip
 _AGAIN = Scenario(part={"a": 0}, seeds=("a",), partitions=1, controls=("run",), crashes=0, steps=150)
 
 ABLATIONS: dict[str, tuple[Scenario, str, str]] = {
@@ -27,6 +31,7 @@ ABLATIONS: dict[str, tuple[Scenario, str, str]] = {
     "take_over": (SCENARIOS["polite"], "", "Dispatch begins before old requests are answered."),
     "inherited": (SCENARIOS["polite3"], "", "Requests of another fetcher's partitions are carried out again at once."),
     "tenure": (_PAIR, "25", "A fetcher goes on with what it has begun when its partitions are another's."),
+    "parsed_tells": (_TRIO, "0", "A host does not rest from an answer that only its outcome tells of."),
     "under_way": (SCENARIOS["late_limit"], "2", "A limit takes no notice of what is under way."),
     "all_told": (SCENARIOS["late_limit"], "", "Permits are granted before all partitions account for a new limit."),
     "poison_fact": (SCENARIOS["poison"], "", "A poison page is a dead letter without an outcome."),

@@ -130,7 +130,7 @@ class World:
         self.frontier: list[list[Batch]] = [[] for _ in range(scenario.partitions)]
         self.scheduled: list[FetchRequest] = []
         self.fetched: list[bool] = []
-        self.pages: list[tuple[FetchRequest, str, tuple[str, ...]]] = []
+        self.pages: list[tuple[FetchRequest, str, tuple[str, ...], int]] = []
         self.parsed: list[bool] = []
         self.fetch_counts: dict[str, int] = {}
         self.robots_counts: dict[str, int] = {}
@@ -153,6 +153,8 @@ class World:
         self.running: dict[int, int] = {}
         """Requests that a fetcher is carrying out, and since when."""
         self.inherited: set[int] = set()
+        self.silent: set[int] = set()
+        """Requests that a fetcher has begun and told nothing of: only the site would know of one that is lost now."""
         """Requests that a fetcher has from another's partitions: they may have been carried out, or begun."""
         self.site = Site(scenario)
         self.limit_of = {1: scenario.max_pages}
@@ -267,7 +269,7 @@ class World:
         found += [("finish",)] * 2 if self.running else []
         if not self.draining:
             found += [("rebalance",)] if self.open_requests() else []
-            found += [("lose",)] if self.scenario.lose_requests and self._waiting() else []
+            found += [("lose",)] if self.scenario.lose_requests and self._losable() else []
         return found
 
     def step(self) -> None:
@@ -383,8 +385,11 @@ class World:
             free += [index for index in self.running if index in self.inherited and not self.fetched[index]]
         return free
 
+    def _losable(self) -> list[int]:
+        return [index for index in self._waiting() if index not in self.silent]
+
     def lose(self) -> None:
-        index = self._waiting()[self.choose(len(self._waiting()))]
+        index = self._losable()[self.choose(len(self._losable()))]
         self.fetched[index] = True
         self.request_died(self.scheduled[index])
         self.say(f"request lost: {self.scheduled[index].fp}")
@@ -400,6 +405,7 @@ class World:
         else:
             self.site.asked(request, self.now_ms)
             self.running[index] = self.now_ms
+            self.silent.add(index)
             if self.draining or self.choose(3):
                 self._finish(index)
             else:
@@ -482,7 +488,8 @@ class World:
 
         def page() -> None:
             self.answered(request)
-            self.pages.append((request, outcome, links))
+            self.silent.discard(index)
+            self.pages.append((request, outcome, links, self.now_ms))
             self.parsed.append(False)
 
         def fact() -> None:
@@ -501,6 +508,7 @@ class World:
             reason="timeout_total" if silent else None, text=text, fp=request.fp,
             lease_until_ms=request.lease_until_ms, at_ms=self.now_ms,
         )  # fmt: skip
+        self.silent.discard(index)
         self.answered(request)
         self.append(int(request.key[1]), [heard])
         if self.draining or self.choose(4):
@@ -536,7 +544,8 @@ class World:
             if not done:
                 first.setdefault(self.pages[index][0].fp, index)
         index = sorted(first.values())[self.choose(len(first))]
-        request, outcome, links = self.pages[index]
+        request, outcome, links, answered_ms = self.pages[index]
+        answered_ms = 0 if "parsed_tells" in self.scenario.broken else answered_ms
 
         def commit() -> None:
             self.parsed[index] = True
@@ -544,18 +553,22 @@ class World:
         self.overdue += request.lease_until_ms <= self.now_ms and outcome == "ok"
         if self.scenario.kind.get(request.fp) == "poison":
             if "poison_fact" not in self.scenario.broken:
-                self._end(request, "failed", "poison")
+                self._end(request, "failed", "poison", fetched_at_ms=answered_ms)
             commit()
             return
         if outcome == "ok":
-            self._parse_page(request, links, commit)
+            self._parse_page(request, links, answered_ms, commit)
             return
         retry = outcome == "err" and request.attempt < self.scenario.retries
         reason = "http_404" if outcome == "gone" else "http_500"
-        fact = lambda: self._end(request, "failed", reason, retry_in_ms=RETRY_MS if retry else None)  # noqa: E731
+        fact = lambda: self._end(  # noqa: E731
+            request, "failed", reason, retry_in_ms=RETRY_MS if retry else None, fetched_at_ms=answered_ms
+        )
         self._some(f"parser: {request.fp} try {request.attempt} {outcome}", [fact, commit])
 
-    def _parse_page(self, request: FetchRequest, links: tuple[str, ...], commit: Callable[[], None]) -> None:
+    def _parse_page(
+        self, request: FetchRequest, links: tuple[str, ...], answered_ms: int, commit: Callable[[], None]
+    ) -> None:
         forwarded = self.forwarded[self.choose(2)]
         new = [url for url in dict.fromkeys(links) if (request.run, url) not in forwarded]
         dropped = len(set(links)) - len(new)
@@ -570,7 +583,7 @@ class World:
         items = lambda: self.items.update({request.fp: request.attempt} if page else {})  # noqa: E731
         fact = lambda: self._end(  # noqa: E731
             request, "fetched", None, kept=page, links=Links(found=dropped, duplicates=dropped), items=int(page),
-            content="same" if self.scenario.pattern else None,
+            content="same" if self.scenario.pattern else None, fetched_at_ms=answered_ms,
         )  # fmt: skip
         steps = [*send, items, fact, commit]
         if "links_before_parsed" in self.scenario.broken:
