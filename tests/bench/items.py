@@ -25,12 +25,10 @@ import tempfile
 import time
 from collections.abc import Iterator
 from functools import partial
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import psutil
-import pymongo
 from confluent_kafka import Producer
 from pyarrow import parquet
 from tests.bench.items_load import Indexer, an_event, an_item
@@ -46,11 +44,13 @@ from odradek.kafka.ends import Ends
 from odradek.runtime.supervisor import Supervisor
 from odradek.settings import Settings
 from odradek.stores import ITEMS as COLLECTION
-from odradek.stores import connect_documents, connect_search, count_path, exported_line, job_range, refresh_path
+from odradek.stores import connect_documents, connect_search, count_path, exported_line, refresh_path
 from odradek.topics import GROUPS, ITEMS, JOBS, LOGS
 from odradek_api.reading import Reader
 
 PARTS = "plain:send,plain:store,plain:compare,export,disturbed:send,disturbed:store,disturbed:compare,events"
+JOB_NAMES = ("plain", "disturbed")
+LOOKED_UP = 1000
 LOOK_EVERY_S = 0.2
 DEADLINE_S = 3600
 READY_S = 120
@@ -160,23 +160,27 @@ class Bench:
         say(f"{job}: {number:,} items read back from Parquet, each equal and in the order of ids")
 
     def compare(self, job: str, items: int) -> None:
-        """Every item with what was sent."""
+        """Every item with what was sent, looked up by its id; and how many documents there are in all."""
         database = connect_documents(self._settings)
-        begun, number, sorted_ = time.monotonic(), 0, True
-        last = ""
-        found = database[COLLECTION].find(job_range(job)).sort("_id", 1).batch_size(1000)
-        with pymongo.timeout(DEADLINE_S):  # the embedded engine reads all before it answers
-            begin = list(islice(found, 1))
-        for document in chain(begin, found):
-            sorted_ = sorted_ and document["_id"] > last
-            last = document["_id"]
-            item = an_item(job, int(last.rpartition(":")[2], 16))
-            line = exported_line(document)
-            assert (line["data"], line["url"], document["change"]) == (item.data, item.url, "new"), last
-            number += 1
+        begun, jobs = time.monotonic(), len(self._stored_jobs(database))
+        for start in range(0, items, LOOKED_UP):
+            sent = [an_item(job, number) for number in range(start, min(start + LOOKED_UP, items))]
+            found = {each["_id"]: each for each in database[COLLECTION].find({"_id": {"$in": [x.id for x in sent]}})}
+            for item in sent:
+                assert item.id in found, f"{item.id} is not there"
+                line = exported_line(found[item.id])
+                assert (line["data"], line["url"], found[item.id]["change"]) == (item.data, item.url, "new"), item.id
+        stored = database[COLLECTION].estimated_document_count()
         database.client.close()
-        assert (number, sorted_) == (items, True), f"{number} of {items} items, in order: {sorted_}"
-        say(f"{job}: {number:,} items, each once and as it was sent; read in {time.monotonic() - begun:.0f} s")
+        assert stored == items * jobs, f"{stored} documents of {jobs} jobs with {items} items each"
+        say(
+            f"{job}: {items:,} items, each as it was sent; {stored:,} documents of {jobs} jobs in all: nothing twice; "
+            f"read in {time.monotonic() - begun:.0f} s"
+        )
+
+    def _stored_jobs(self, database: Any) -> list[str]:
+        """Jobs of which the first item is stored."""
+        return [job for job in JOB_NAMES if database[COLLECTION].find_one({"_id": an_item(job, 0).id}) is not None]
 
     def _know(self, job: str) -> None:
         fields = {"price": {"css": ".price", "type": "decimal"}}
@@ -274,14 +278,14 @@ async def run(asked: argparse.Namespace, folder: Path) -> None:
     say(f"MongoDB: {asked.mongodb or 'embedded SecantusDB'}; load {os.getloadavg()[0]:.1f}")
     parts = {
         f"{job}:{step}": work
-        for job, disturbed in (("plain", False), ("disturbed", True))
+        for job, disturbed in zip(JOB_NAMES, (False, True), strict=True)
         for step, work in {
             "send": partial(bench.send, job, asked.items, twice=disturbed),
             "store": partial(bench.store, job, asked.seconds, disturbed=disturbed),
             "compare": partial(bench.compare, job, asked.items),
         }.items()
     }
-    parts["export"] = partial(bench.export, "plain", asked.items, folder)
+    parts["export"] = partial(bench.export, JOB_NAMES[0], asked.items, folder)
     parts["events"] = partial(bench.events, "events", asked.events)
     try:
         await asyncio.to_thread(bench.wait_ready)
