@@ -105,6 +105,10 @@ def crawl() -> Json:
         [graph("Links by what became of them", [(rate("odradek_parsed_links_total", "became"), "{{became}}")],
                stacked=True),
          graph("Items by what was done", [(rate("odradek_indexer_items_total", "done"), "{{done}}")], stacked=True)],
+        [graph("Items of recurring jobs seen in the last 24 hours",
+               [("max by (job) (odradek_job_fresh_items_ratio)", "{{job}}")], "percentunit",
+               note="A job whose share falls misses its runs, or they take too long."),
+         graph("Oldest item of recurring jobs", [("max by (job) (odradek_job_oldest_item_seconds)", "{{job}}")], "s")],
     ])  # fmt: skip
 
 
