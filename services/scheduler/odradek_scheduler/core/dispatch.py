@@ -34,10 +34,10 @@ _FIRST: Final = (Verdict.ASK, Verdict.LIST, Verdict.REST)
 class Dispatcher:
     """One call of `run` at a time; what is to be sent gathers in `requests`, `facts`, `events`."""
 
-    def __init__(self, memory: Memory, tables: Tables) -> None:
+    def __init__(self, memory: Memory, tables: Tables, urls_kept: int) -> None:
         self._memory = memory
         self.agenda = Agenda(memory)
-        self._visits = Visits(memory, tables)
+        self._visits = Visits(memory, tables, urls_kept)
         self.judge = Judge(memory)
         self._turn = 0
         self.requests: list[FetchRequest] = []

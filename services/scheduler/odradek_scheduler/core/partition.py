@@ -53,6 +53,8 @@ class Limits:
     """Product token that robots.txt is asked for."""
     unparsed_lease_ms: int = UNPARSED_LEASE_MS
     """How long a fetched page may wait to be parsed, beyond its request's lease, before it is fetched again."""
+    urls_kept: int = 65_536
+    """Fingerprints kept of backlog pages that are worked through: with a million hosts, each has such a page."""
 
 
 class Dispatched(NamedTuple):
@@ -85,13 +87,14 @@ class Partition:
     def _forget(self) -> None:
         self._memory = Memory(self._cache, self._tables, self._limits.user_agent)
         self._learning = Learning(self._memory, self._limits.unparsed_lease_ms)
-        self._dispatcher = Dispatcher(self._memory, self._tables)
+        self._dispatcher = Dispatcher(self._memory, self._tables, self._limits.urls_kept)
         self._desk = PermitDesk(self._memory, self._partition, self._partitions)
         self._expiries = Expiries(self._memory, self._partition, self._partitions)
         self._renewals = Renewals(self._memory, self._partition)
         self._starts = Starts(self._memory, self._partition, self._partitions)
-        place = (self._partition, self._partitions)
-        self._loading = Loading(self._memory, self._tables, self._dispatcher.agenda, place)
+        self._loading = Loading(
+            self._memory, self._tables, self._dispatcher.agenda, (self._partition, self._partitions)
+        )
 
     # ---- take-over
 

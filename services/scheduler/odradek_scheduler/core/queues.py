@@ -42,11 +42,13 @@ class Stage(Enum):
 class OpenPage:
     """A backlog page that is being worked through."""
 
-    __slots__ = ("code", "cursor", "flights", "fps", "next_due_ms", "remaining", "resting")
+    __slots__ = ("code", "count", "cursor", "flights", "fps", "next_due_ms", "remaining", "resting")
 
     def __init__(self, code: int, fps: list[str]) -> None:
         self.code = code
-        self.fps = fps
+        self.fps: list[str] | None = fps
+        """None while others are worked through: to be read again."""
+        self.count = len(fps)
         self.cursor = 0
         self.remaining = len(fps)
         """URLs not known to have ended."""

@@ -1,6 +1,7 @@
 """Going through backlog pages: the next URL of a host queue that is open, due, and has nothing going on."""
 
-from typing import NamedTuple
+from collections import OrderedDict
+from typing import Final, NamedTuple
 
 from odradek_scheduler.core.keys import page_key, seen_key
 from odradek_scheduler.core.memory import Memory
@@ -10,6 +11,8 @@ from odradek_scheduler.core.tables import Tables
 
 HELD_MS = 60_000
 """A URL that another page has going on, without a lease, is looked at again after this."""
+_PAGE_URLS: Final = 4
+"""A page takes as much room beside them as so many fingerprints."""
 
 
 class Drawn(NamedTuple):
@@ -22,11 +25,16 @@ class Drawn(NamedTuple):
 
 
 class Visits:
-    """Looks at URLs; `left` bounds how many in one call of dispatch."""
+    """Looks at URLs; `left` bounds how many in one call of dispatch.
 
-    def __init__(self, memory: Memory, tables: Tables) -> None:
+    `urls_kept`: how many fingerprints stay of pages that are worked through, of those last used.
+    """
+
+    def __init__(self, memory: Memory, tables: Tables, urls_kept: int) -> None:
         self._memory = memory
         self._tables = tables
+        self._kept: OrderedDict[OpenPage, None] = OrderedDict()
+        self._urls, self._urls_kept = 0, urls_kept
         self.left = 0
 
     def draw(self, queue: Queue, now_ms: int) -> Drawn | None:
@@ -36,10 +44,14 @@ class Visits:
             page = self._page(queue)
             if page is None:
                 return None
-            if page.cursor >= len(page.fps):
+            if page.cursor >= page.count:
                 self._finish(queue, page)
                 continue
-            fp = page.fps[page.cursor]
+            fps = self._fps(queue, page)
+            if fps is None:  # merged into another meanwhile, where its URLs are found again
+                page.cursor, page.remaining = page.count, page.flights
+                continue
+            fp = fps[page.cursor]
             page.cursor += 1
             self.left -= 1
             drawn = self._look(queue, page, fp, now_ms)
@@ -91,8 +103,33 @@ class Visits:
         return None
 
     def _load(self, queue: Queue, code: int) -> OpenPage | None:
+        fps = self._read(queue, code)
+        if fps is None:
+            return None
+        page = OpenPage(code, fps)
+        self._keep(page)
+        return page
+
+    def _read(self, queue: Queue, code: int) -> list[str] | None:
         value = self._tables.get("backlog", page_key(queue.run, queue.host.key, *queue.place(code)))
-        return None if value is None else OpenPage(code, unpack(Page, value).fps)
+        return None if value is None else unpack(Page, value).fps
+
+    def _fps(self, queue: Queue, page: OpenPage) -> list[str] | None:
+        """What a page holds, read again if others were worked through since; its value does not change."""
+        if page.fps is not None:
+            self._kept.move_to_end(page)
+        elif (fps := self._read(queue, page.code)) is not None:
+            page.fps = fps
+            self._keep(page)
+        return page.fps
+
+    def _keep(self, page: OpenPage) -> None:
+        self._kept[page] = None
+        self._urls += page.count + _PAGE_URLS
+        while self._urls > self._urls_kept and len(self._kept) > 1:
+            old, _ = self._kept.popitem(last=False)
+            old.fps = None
+            self._urls -= old.count + _PAGE_URLS
 
     def _finish(self, queue: Queue, page: OpenPage) -> None:
         if page.remaining:
