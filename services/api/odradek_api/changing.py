@@ -1,6 +1,7 @@
 """Reads the topic `changes` for one job, piece by piece; the cursor is a place in every partition."""
 
 import time
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -27,9 +28,10 @@ class ChangeFeed:
         self._settings = settings
 
     def after(self, job: str, since_ms: int | None, cursor: str | None, limit: int) -> Found:
-        """{data, next_cursor, at_end}: changes told since then, or after a cursor; at_end: there are no more now.
+        """{data, next_cursor, at_end, lost}: changes told since then, or after a cursor; at_end: there are no more now.
 
-        Among millions of changes of other jobs a piece may be short, or empty.
+        `lost`: so many changes, of all jobs, were deleted after the cursor was given and before they were read. Among
+        millions of changes of other jobs a piece may be short, or empty.
 
         Raises:
             Problem: 400 for a cursor that is none.
@@ -38,31 +40,31 @@ class ChangeFeed:
         group = f"{self._settings.topic_prefix}changes-read"
         consumer = Consumer(consumer_config(self._settings, group) | {"partition.assignment.strategy": "range"})
         try:
-            places, ends = self._bounds(consumer, since_ms, cursor)
+            places, ends, lost = self._bounds(consumer, since_ms, cursor)
             data = self._read(consumer, job, places, ends, limit)
         except KafkaException as error:
             raise InfrastructureAway(str(error)) from error
         finally:
             consumer.close()
         at_end = all(places[part] >= end for part, end in ends.items())
-        return {"data": data, "next_cursor": _cursor(places), "at_end": at_end}
+        return {"data": data, "next_cursor": _cursor(places), "at_end": at_end, "lost": lost}
 
     def _bounds(
         self, consumer: Consumer, since_ms: int | None, cursor: str | None
-    ) -> tuple[dict[int, int], dict[int, int]]:
-        """Where to begin, and where the topic ends now."""
+    ) -> tuple[dict[int, int], dict[int, int], int]:
+        """Where to begin, where the topic ends now, and how much is lost in between."""
         name = self._settings.topic(CHANGES)
         parts = sorted(consumer.list_topics(name, timeout=TIMEOUT_S).topics[name].partitions)
         marks = {part: consumer.get_watermark_offsets(TopicPartition(name, part), timeout=TIMEOUT_S) for part in parts}
         ends = {part: high for part, (_, high) in marks.items()}
         if cursor is not None:
-            known = _places(cursor, len(parts))
-            return {part: max(low, known[part]) for part, (low, _) in marks.items()}, ends
+            places, lost = going_on({part: low for part, (low, _) in marks.items()}, _places(cursor, len(parts)))
+            return places, ends, lost
         if since_ms is None:
-            return {part: low for part, (low, _) in marks.items()}, ends
+            return {part: low for part, (low, _) in marks.items()}, ends, 0
         asked = [TopicPartition(name, part, since_ms) for part in parts]
         later = {each.partition: each.offset for each in consumer.offsets_for_times(asked, timeout=TIMEOUT_S)}
-        return {part: later[part] if later[part] >= 0 else end for part, end in ends.items()}, ends
+        return {part: later[part] if later[part] >= 0 else end for part, end in ends.items()}, ends, 0
 
     def _read(
         self, consumer: Consumer, job: str, places: dict[int, int], ends: dict[int, int], limit: int
@@ -83,6 +85,12 @@ class ChangeFeed:
                     if (message.key() or b"").startswith(mine):
                         data.append(_shown(message.value() or b""))
         return data
+
+
+def going_on(lows: Mapping[int, int], known: Sequence[int]) -> tuple[dict[int, int], int]:
+    """Where a reader goes on in each partition, and how many records retention has deleted before they were read."""
+    places = {part: max(low, known[part]) for part, low in lows.items()}
+    return places, sum(place - known[part] for part, place in places.items())
 
 
 def _shown(value: bytes) -> Found:

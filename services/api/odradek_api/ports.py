@@ -55,7 +55,7 @@ class Changes(Protocol):
     """What became of items. Blocking: called in threads."""
 
     def after(self, job: str, since_ms: int | None, cursor: str | None, limit: int) -> dict[str, Any]:
-        """{data, next_cursor, at_end}; raises Problem 400 for a cursor that is none, InfrastructureAway."""
+        """{data, next_cursor, at_end, lost}; raises Problem 400 for a cursor that is none, InfrastructureAway."""
         ...
 
 

@@ -28,6 +28,8 @@ def changes(
             if not follow:
                 page(found, COLUMNS, as_json=as_json, empty="no changes")
                 return
+            if found["lost"]:
+                typer.echo(f"{found['lost']} changes were deleted before they were read", err=True)
             for change in found["data"]:
                 print_json(change)
             cursor, since = found["next_cursor"], None

@@ -249,7 +249,7 @@ class FakeChanges:
             change = self.told[place]
             place += 1
             data += [change] if change["job_id"] == job and change["at_ms"] >= (since_ms or 0) else []
-        return {"data": data, "next_cursor": str(place), "at_end": place >= len(self.told)}
+        return {"data": data, "next_cursor": str(place), "at_end": place >= len(self.told), "lost": 0}
 
 
 @dataclass

@@ -9,7 +9,7 @@ from odradek.contracts import ItemChanged, JobRecord, encode
 from odradek.kafka.records import Send
 from odradek.testing.broker import MOCK_PARTITIONS, MockBroker, put
 from odradek.topics import CHANGES
-from odradek_api.changing import ChangeFeed
+from odradek_api.changing import ChangeFeed, going_on
 from odradek_api.core.problems import Problem
 from odradek_api.core.queries import instant_ms
 
@@ -48,6 +48,11 @@ def test_a_cursor_of_another_list_is_a_problem(cursor: str) -> None:
         put(settings, a_change("j", 1))
         with pytest.raises(Problem, match="not from this list"):
             ChangeFeed(settings).after("j", None, cursor, 3)
+
+
+def test_a_reader_who_comes_too_late_is_told_how_much_was_deleted_meanwhile() -> None:
+    assert going_on({0: 5, 1: 7}, [9, 7]) == ({0: 9, 1: 7}, 0)
+    assert going_on({0: 5, 1: 7}, [2, 0]) == ({0: 5, 1: 7}, 10)
 
 
 async def test_the_route_gives_pieces_and_names_what_is_wrong() -> None:

@@ -265,7 +265,7 @@ def test_a_key_is_for_one_list_alone(gateway: Gateway) -> None:
 
 
 def test_changes_and_webhooks_are_asked_of_the_gateway(gateway: Gateway) -> None:
-    gateway.answer = {"data": [], "next_cursor": "c", "at_end": True}
+    gateway.answer = {"data": [], "next_cursor": "c", "at_end": True, "lost": 0}
     for arguments in (["jobs", "changes", "j", "--since", "1h"], ["jobs", "webhooks", "j"]):
         result = CliRunner().invoke(application(arguments), [*arguments, "--api", gateway.url])
         assert (result.exit_code, json.loads(result.stdout)) == (0, gateway.answer)

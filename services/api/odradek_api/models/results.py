@@ -33,6 +33,8 @@ class Changes(Shape):
     """Also at the end: ask with it again later."""
     at_end: bool
     """There was no more when this was asked."""
+    lost: int
+    """Changes, of all jobs, that the topic kept no longer when this was asked; 0 unless the cursor is days old."""
 
 
 class Events(Listed):
