@@ -92,9 +92,8 @@ class Partition:
         self._expiries = Expiries(self._memory, self._partition, self._partitions)
         self._renewals = Renewals(self._memory, self._partition)
         self._starts = Starts(self._memory, self._partition, self._partitions)
-        self._loading = Loading(
-            self._memory, self._tables, self._dispatcher.agenda, (self._partition, self._partitions)
-        )
+        place = (self._partition, self._partitions)
+        self._loading = Loading(self._memory, self._tables, self._dispatcher.agenda, place)
 
     # ---- take-over
 
@@ -207,8 +206,7 @@ class Partition:
         facts += self._desk.talk(now_ms)
         facts += self._expiries.talk(now_ms)
         facts += self._renewals.talk(now_ms)
-        facts += self._starts.talk(now_ms)
-        facts += self._loading.talk(now_ms)
+        facts += [*self._starts.talk(now_ms), *self._loading.talk(now_ms)]
         facts += [ToPartition(self._partition, fact) for fact in merges(self._memory)]
         if self._memory.clearing.tick(now_ms) or self._memory.purging.tick(now_ms):
             facts.append(ToPartition(self._partition, Ticked(at_ms=now_ms)))
