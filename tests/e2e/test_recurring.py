@@ -1,6 +1,6 @@
 """A recurring job on the whole stack, over a shop with a known calendar of changes.
 
-`RECURRING_PAGES` says how many pages the shop has, such as 60; without it nothing is run. With `-s` the figures of each
+`RECURRING_PAGES` says how many pages the shop has, such as 60 (at most 1000); without it nothing is run. With `-s` the figures of each
 run are printed.
 """
 
@@ -18,7 +18,7 @@ PAGES = int(os.environ.get("RECURRING_PAGES", "0"))
 
 pytestmark = [
     pytest.mark.e2e,
-    pytest.mark.timeout(600),
+    pytest.mark.timeout(900),
     pytest.mark.skipif(not PAGES, reason="set RECURRING_PAGES=60: it takes minutes"),
 ]
 RULE = {
@@ -57,7 +57,7 @@ class Recurring:
             found[:] = [each for each in runs if each["run"] == run and each["ended_at_ms"] is not None]
             return bool(found)
 
-        await until(there, 120, lambda: f"run {run} has not ended")
+        await until(there, 120 + 0.3 * PAGES, lambda: f"run {run} has not ended")
         audit = await self.cluster.settled(self.job)
         assert audit["balanced"], audit
         return found[0]
@@ -167,7 +167,7 @@ async def test_a_run_that_is_killed_at_its_end_fetches_only_what_was_left(tmp_pa
         async def nearly() -> bool:
             return sum(count for path, count in shop.asked.items() if path.startswith("/p/")) >= 0.99 * pages
 
-        await until(nearly, 120, lambda: f"only {shop.asked.total()} of {pages} pages were asked for")
+        await until(nearly, 120 + 0.3 * pages, lambda: f"only {shop.asked.total()} of {pages} pages were asked for")
         cluster.kill_one_scheduler()
         before = shop.asked.copy()
         figures = await recurring.ended(2)
