@@ -1,7 +1,7 @@
 """A recurring job on the whole stack, over a shop with a known calendar of changes.
 
-`RECURRING_PAGES` says how many pages the shop has, such as 60 (at most 1000); without it nothing is run. With `-s` the figures of each
-run are printed.
+`RECURRING_PAGES` says how many pages the shop has, such as 60 (at most 1000); without it nothing is run. With `-s` the
+figures of each run are printed.
 """
 
 import os
