@@ -10,6 +10,7 @@ import structlog
 from odradek.clock import now_ms
 from odradek.errors import InfrastructureAway
 from odradek.kafka.ends import Ends
+from odradek.runtime.lifecycle import calm_collector
 from odradek.topics import FRONTIER, PAGES, SCHEDULED
 from odradek_scheduler import metrics
 from odradek_scheduler.owned import Owned
@@ -88,6 +89,7 @@ class TakeOver:
             owned.core.catch_up_to(ends[owned.number])
         for owned in new:
             await self._release(owned)
+        calm_collector()  # what was built stays, and looking through it takes long
         log.info("taken_over", partitions=[each.number for each in new], seconds=round(time.monotonic() - began, 3))
 
     async def _passed(self, service: str, topic: str, deadline: float) -> None:
