@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 from tests.component.api.fakes import PARTITIONS, World
 from tests.component.api.test_jobs import submitted
 
@@ -135,6 +136,17 @@ async def test_the_next_run_begins_now_if_a_person_wants_it_and_none_is_under_wa
     assert (busy.status_code, taken.status_code, never.status_code) == (409, 202, 409)
     told = [fact for _, fact in world.log.facts(JobChanged)]
     assert [fact.asked_run for fact in told if fact.job == job][-1] == 4  # type: ignore[union-attr]  # by its kind
+
+
+async def test_a_job_that_has_expired_between_two_runs_says_so() -> None:
+    world = World()
+    job = await submitted(world, **DAILY)
+    heard(world, job, 1)
+    world.progress.values[job] = Reached(job=job, state="complete", epoch=1, run=1)
+    report = world.progress.values[f"{job}:0"]
+    assert isinstance(report, Progress)
+    world.progress.values[f"{job}:0"] = msgspec.structs.replace(report, closed="expired")
+    assert (await asked(world, f"/v1/jobs/{job}"))["state"] == "expired"
 
 
 async def test_a_job_that_is_paused_between_two_runs_says_so_and_begins_none() -> None:

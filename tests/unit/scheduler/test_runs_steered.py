@@ -1,5 +1,7 @@
 """Recurring jobs while a person steers them: other schedules, ends and purges, whenever they come."""
 
+import pytest
+
 from odradek.contracts import JobChanged, JobPurged, Parsed
 
 from .harness import NOW_MS, a_job, a_link
@@ -44,6 +46,17 @@ def test_a_schedule_that_is_taken_away_begins_no_run_and_one_that_is_given_again
     assert crawl.after(s=36_000).dispatch() == []
     crawl.fold(a_job(version=3, schedule={"every": "10m"}))
     assert names(crawl.dispatch()) == ["a"]
+
+
+@pytest.mark.parametrize("scope", [{}, {"max_pages": 1}])
+def test_a_job_that_expires_between_two_runs_begins_no_other(scope: dict[str, int]) -> None:
+    crawl = Recurring("a", "b", expires="90m", schedule={"every": "2h"}, scope=scope)
+    for _ in range(3):
+        crawl.after(s=1).crawl_all()
+    crawl.end_run()
+    for _ in range(4):
+        assert crawl.after(s=3600).dispatch() == []
+    assert (crawl.run, crawl.plan.next_run) == (1, 0)
 
 
 def test_a_run_that_takes_longer_than_its_period_is_followed_at_once_by_one_for_all_that_were_missed() -> None:

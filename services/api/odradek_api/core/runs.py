@@ -10,8 +10,11 @@ from odradek_api.core.standing import total
 
 
 def with_run(record: JobRecord, reports: Iterable[Progress]) -> JobRecord:
-    """The record with the run that is under way: the scheduler begins runs, and its reports tell of them."""
-    run = max((report.run for report in reports), default=record.run)
+    """The record with the run that is under way, and whether its time is over: the scheduler's reports tell of both."""
+    told = list(reports)
+    run = max((report.run for report in told), default=record.run)
+    if any(report.closed == "expired" and report.run == run for report in told):
+        return msgspec.structs.replace(record, run=max(run, record.run), wanted="expired")
     return msgspec.structs.replace(record, run=run) if run > record.run else record
 
 

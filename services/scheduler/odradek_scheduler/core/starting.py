@@ -110,7 +110,8 @@ class Starts:
             return now_ms + AGAIN_MS
         if end is None or (end.epoch, end.run) < (record.epoch, record.run):
             return self._under_way(job, chronicle, now_ms, said)
-        if record.wanted in CLOSED or end.state in CLOSED or not terms.active:
+        over = terms.expires_at_ms is not None and terms.expires_at_ms <= now_ms
+        if over or record.wanted in CLOSED or end.state in CLOSED or not terms.active:
             self._plan(job, RunPlan(runs=tuple(chronicle.notes)))
             return now_ms + LOOK_MS
         return self._between(job, terms, chronicle, now_ms, said)

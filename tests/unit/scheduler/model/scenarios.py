@@ -138,6 +138,7 @@ SCENARIOS: dict[str, Scenario] = {
         _LINKS, part=_LINKS.part | {"e": 1, "f": 0}, later=("e", "f"), controls=("run", "seed"), steps=300
     ),
     "runs_budget": replace(_FOUR, controls=("run",), steps=300),
+    "runs_round": replace(_FOUR, max_pages=1, controls=("run", "run", "run"), steps=400),
     "runs_lower": replace(_FOUR, max_pages=4, limits=(1,), controls=("limit", "run"), steps=300),
     "runs_per_host": replace(_SIX, max_pages_per_host=1, controls=("run", "run"), crashes=5, steps=350),
     "runs_cancel": replace(_LINKS, controls=("run", "cancel"), steps=200),
