@@ -130,8 +130,10 @@ class Handler:
 def _count(meta: PageMeta, reading: Reading, items: int, malformed: int, took_ns: int) -> None:
     metrics.PAGES.labels(meta.outcome).inc()
     metrics.SECONDS.observe(took_ns / 1e9)
-    metrics.LINKS.labels("forwarded").inc(len(reading.targets))
-    metrics.LINKS.labels("duplicate").inc(reading.sifted.duplicates)
-    metrics.LINKS.labels("refused").inc(sum(reading.sifted.refused.values()))
+    metrics.FORWARDED.inc(len(reading.targets))
+    metrics.DUPLICATE.inc(reading.sifted.duplicates)
+    if reading.sifted.refused:
+        metrics.REFUSED.inc(sum(reading.sifted.refused.values()))
     metrics.ITEMS.inc(items)
-    metrics.MALFORMED.inc(malformed)
+    if malformed:
+        metrics.MALFORMED.inc(malformed)

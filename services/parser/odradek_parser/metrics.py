@@ -4,6 +4,7 @@ from prometheus_client import Counter, Histogram
 
 PAGES = Counter("odradek_parsed_pages", "Pages by outcome.", ("outcome",))
 LINKS = Counter("odradek_parsed_links", "Links by what became of them.", ("became",))
+FORWARDED, DUPLICATE, REFUSED = map(LINKS.labels, ("forwarded", "duplicate", "refused"))
 ITEMS = Counter("odradek_parsed_items", "Records that became items.")
 MALFORMED = Counter("odradek_parsed_malformed", "Records that became dead letters.")
 POISON = Counter("odradek_parser_poison", "Pages that could not be read.")

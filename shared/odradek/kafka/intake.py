@@ -21,6 +21,9 @@ __all__ = ["Intake", "Window"]
 log = structlog.get_logger()
 
 POLL_S = 0.05
+"""How soon it is noticed that something is finished and may be committed."""
+IDLE_S = 0.25
+"""The same while nothing is in hand; a message ends the wait at once."""
 MOST = 500
 """Records handed over at once."""
 PATIENCE_S = 0.5
@@ -152,7 +155,7 @@ class Intake:
 
     def _read(self, consumer: Consumer, room: int) -> int:
         """Wait for one message, then take what else is there: `consume` alone would wait for its whole time."""
-        first = consumer.poll(POLL_S)
+        first = consumer.poll(IDLE_S if self.hand.idle else POLL_S)
         if first is None:
             return 0
         more = min(room, MOST) - 1

@@ -16,7 +16,10 @@ from odradek.settings import Settings
 from odradek.topics import FRONTIER
 from odradek.urls import partition_of
 
-POLL_S = 0.02
+POLL_S = 0.2
+"""A delivery report ends the wait at once; only the end of the process has to wait so long."""
+FULL_S = 0.02
+"""Between two tries while librdkafka's queue is full."""
 _SCHEMA = schema_header()
 
 
@@ -86,7 +89,7 @@ class StageProducer:
         acknowledgements = _Acknowledgements(len(everything), loop)
         for send in everything:
             while not self._produced(send, acknowledgements):  # noqa: ASYNC110  (librdkafka tells only who polls)
-                await asyncio.sleep(POLL_S)
+                await asyncio.sleep(FULL_S)
         await acknowledgements.done
         if acknowledgements.error is not None:
             raise InfrastructureAway(acknowledgements.error.str())

@@ -90,6 +90,11 @@ class InHand:
             self._dirty = True
             self._changed.notify_all()
 
+    @property
+    def idle(self) -> bool:
+        """True while nothing is in hand and every mark is told."""
+        return not (self._sizes or self._dirty)
+
     def free(self) -> int:
         """How many records there is room for."""
         return self._window.records - len(self._sizes) if self._bytes < self._window.size_bytes else 0

@@ -64,7 +64,7 @@ async def test_links_items_and_event_leave_before_the_outcome() -> None:
     assert (event.event.action, event.odradek.items, event.odradek.links) == ("parse", 1, 1)
     assert [each.fact for each in second.facts] == [
         Parsed(job="j1", fp=meta.request.fp, key="books.example", outcome="fetched", attempt=2, status=200, kept=True,
-               links=Links(), items=1, size_bytes=99, at_ms=NOW)
+               links=Links(), items=1, size_bytes=99, fetched_at_ms=meta.fetched_at_ms, at_ms=NOW)
     ]  # fmt: skip
 
 
@@ -141,7 +141,7 @@ async def test_a_failure_passes_through_with_reason_and_retry() -> None:
 
     assert facts(done) == [
         Parsed(job="j1", fp=meta.request.fp, key="books.example", outcome="failed", status=503, reason="http_503",
-               retry_in_ms=5000, at_ms=NOW)
+               retry_in_ms=5000, fetched_at_ms=meta.fetched_at_ms, at_ms=NOW)
     ]  # fmt: skip
     assert sends(done, "logs") == sends(done, "items") == []
 

@@ -21,7 +21,7 @@ from odradek.contracts import (
     event_id,
     timestamp,
 )
-from odradek.urls import CrawlUrl, identify
+from odradek.urls import CrawlUrl
 from odradek_parser.core.parsing import Reading, Target
 
 SERVICE = "parser"
@@ -185,5 +185,7 @@ def _sentence(reading: Reading, items: int, malformed: int) -> str:
 
 
 def _host(url: str) -> str | None:
-    found = identify(url)
-    return found.host if isinstance(found, CrawlUrl) else None
+    """Of the URL in a request, which is normalised."""
+    authority = url.partition("://")[2].partition("/")[0]
+    host, colon, port = authority.rpartition(":")
+    return (host if colon and port.isdigit() else authority).removesuffix(".") or None
