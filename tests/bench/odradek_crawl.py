@@ -24,6 +24,8 @@ from odradek.topics import GROUPS, LOGS
 from odradek.topics import ITEMS as ITEMS_TOPIC
 
 DEADLINE_S = 1800
+ASKED_EVERY_S = 1.0
+"""What the gateway costs is part of the figures, so it is asked as seldom as a patient client asks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +77,10 @@ async def _to_its_end(rest: Rest, catalogue: Catalogue, ends: Ends) -> str:
     job = str((await asyncio.to_thread(rest.post, "/v1/jobs", catalogue_job(catalogue, extract=[PRODUCTS])))["job_id"])
 
     async def ended() -> bool:
-        return (await asyncio.to_thread(rest.get, f"/v1/jobs/{job}"))["state"] in FINAL_STATES
+        state = (await asyncio.to_thread(rest.get, f"/v1/jobs/{job}"))["state"]
+        if state not in FINAL_STATES:
+            await asyncio.sleep(ASKED_EVERY_S)
+        return state in FINAL_STATES
 
     try:
         await until(ended, DEADLINE_S, lambda: f"job {job} has not ended")

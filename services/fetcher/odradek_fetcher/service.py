@@ -19,7 +19,7 @@ from odradek.kafka.records import Done, Poison, Record, Send, Stage, ToFrontier
 from odradek.kafka.runner import Runner
 from odradek.kafka.tenure import Tenure
 from odradek.runtime.health import serve_health
-from odradek.runtime.lifecycle import run_until_stopped
+from odradek.runtime.lifecycle import calm_collector, run_until_stopped
 from odradek.settings import Settings
 from odradek.topics import LOGS, PAGES, SCHEDULED
 from odradek.urls import CrawlUrl, identify
@@ -60,6 +60,7 @@ async def serve(settings: Settings, stop: asyncio.Event) -> None:
     try:
         async with fetching_for(settings) as fetching:
             metrics.RESTING.set_function(lambda: fetching.proxies.resting(time.monotonic()))
+            calm_collector()
             await runner.run_each(Handler(jobs, fetching, gate, tenure).handle, stop, settings.fetch_concurrency)
     finally:
         pacing.cancel()

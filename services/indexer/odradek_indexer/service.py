@@ -49,7 +49,8 @@ class Consumer:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until `stop` is set."""
-        await self.runner.run_batches(self.handle, stop, self.share.batch, self.share.wait_s)
+        share = self.share
+        await self.runner.run_batches(self.handle, stop, share.batch, share.wait_s, share.alone_s)
 
     def problem(self) -> str | None:
         """What it waits for; None: nothing."""

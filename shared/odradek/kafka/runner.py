@@ -6,6 +6,7 @@ acknowledged every stage of it; the low-water mark of finished records is commit
 """
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -45,7 +46,7 @@ TOGETHER_S = 0.025
 SHARE = 4
 """A round that is a quarter of what is in hand waits for nobody: where little goes on, others are long in coming."""
 COMPANY_S = 0.1
-"""How often a batch that waits for company looks whether it is full."""
+"""How often a batch that waits for company looks whether it is full, or whether nobody comes any more."""
 
 
 class Runner:
@@ -109,16 +110,21 @@ class Runner:
         await self._run([work] * concurrency, stop)
 
     async def run_batches(
-        self, handle: HandleMany, stop: asyncio.Event, max_records: int, max_wait_s: float = 0.0
+        self,
+        handle: HandleMany,
+        stop: asyncio.Event,
+        max_records: int,
+        max_wait_s: float = 0.0,
+        alone_s: float = math.inf,
     ) -> None:
         """Handle records in batches: what is there, at most `max_records`, after at most `max_wait_s` for company.
 
-        A full window is not waited in: what is there is handled.
+        When none came for `alone_s`, no more are waited for. A full window is not waited in: what is there is handled.
         """
 
         async def work() -> None:
             while True:
-                batch = await self._batch(max_records, max_wait_s)
+                batch = await self._batch(max_records, max_wait_s, alone_s)
                 if batch:
                     self._settle_soon(await self._insist(lambda batch=batch: handle(batch)))  # type: ignore[misc]  # mypy types no default of a lambda
                     await asyncio.sleep(0)
@@ -126,11 +132,14 @@ class Runner:
         structlog.contextvars.bind_contextvars(topic=self.topic)
         await self._run([work], stop)
 
-    async def _batch(self, max_records: int, max_wait_s: float) -> list[Record]:
+    async def _batch(self, max_records: int, max_wait_s: float, alone_s: float) -> list[Record]:
         records = [await self._inbox.get()]
-        deadline = monotonic() + max_wait_s
-        while self._inbox.qsize() < max_records - 1 and self.intake.hand.free() > 0 and monotonic() < deadline:  # noqa: ASYNC110  (a window sets no event)
+        waiting, last = self._inbox.qsize(), monotonic()
+        deadline = last + max_wait_s
+        while waiting < max_records - 1 and self.intake.hand.free() > 0 and monotonic() < min(deadline, last + alone_s):
             await asyncio.sleep(COMPANY_S)
+            if self._inbox.qsize() > waiting:
+                waiting, last = self._inbox.qsize(), monotonic()
         while len(records) < max_records and not self._inbox.empty():
             records.append(self._inbox.get_nowait())
         return [record for record in records if self.intake.hand.begin(record)]

@@ -1,6 +1,7 @@
 """The delivery laws of the runner, on a broker in this process. Joining a group takes seconds: one join a test."""
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 
@@ -29,12 +30,19 @@ def broker() -> Iterator[MockBroker]:
 
 @asynccontextmanager
 async def running(
-    settings: Settings, handle: Callable[..., object], *, batches: int = 0, window: int = 100, producer: object = None
+    settings: Settings,
+    handle: Callable[..., object],
+    *,
+    batches: int = 0,
+    waits_s: tuple[float, float] = (0.0, math.inf),
+    window: int = 100,
+    producer: object = None,
 ) -> AsyncIterator[tuple[Runner, asyncio.Event]]:
     """A runner on the requests' topic; when the block ends it is told to stop and waited for."""
     sender = producer or StageProducer(settings)
     runner, stop = Runner(settings, SERVICE, SCHEDULED, sender, Window(window)), asyncio.Event()  # type: ignore[arg-type]
-    running = runner.run_batches(handle, stop, batches) if batches else runner.run_each(handle, stop, 8)  # type: ignore[arg-type]
+    each = runner.run_each(handle, stop, 8) if not batches else None  # type: ignore[arg-type]
+    running = each or runner.run_batches(handle, stop, batches, *waits_s)  # type: ignore[arg-type]
     task = asyncio.create_task(running)
     try:
         yield runner, stop
@@ -206,6 +214,22 @@ def cut_off(settings: Settings, after: int) -> int:
     return low
 
 
+async def test_a_batch_waits_for_company_until_none_comes_any_more(broker: MockBroker) -> None:
+    settings = broker.settings()
+    put(settings, *requests(1))
+    sizes: list[int] = []
+
+    async def handle(records: list[Record]) -> list[Done]:
+        sizes.append(len(records))
+        return [Done(record) for record in records]
+
+    async with running(settings, handle, batches=10, waits_s=(600.0, 2.0)):
+        await until(lambda: bool(sizes))  # alone, and long before the ten minutes are over
+        put(settings, *requests(10))
+        await until(lambda: sum(sizes) == 11)
+    assert sizes == [1, 10]
+
+
 async def test_what_retention_cut_off_is_told_as_an_event_and_reading_goes_on_behind_it(broker: MockBroker) -> None:
     settings = broker.settings()
     low = await asyncio.to_thread(cut_off, settings, 2)
@@ -249,3 +273,25 @@ async def test_an_engine_that_is_away_is_asked_again_and_a_bug_ends_the_run(brok
     with pytest.raises(ZeroDivisionError):
         await run()
     assert asked == 3
+
+
+async def test_a_partition_that_was_taken_away_while_it_was_paused_is_read_when_it_comes_back(
+    broker: MockBroker,
+) -> None:
+    settings = broker.settings(drain="500ms")
+    put(settings, *(Send(SCHEDULED, "k", b"", partition=part) for part in range(4) for _ in range(8)))
+    go = asyncio.Event()
+    handled: set[tuple[int, int]] = set()
+
+    async def handle(record: Record) -> Done:
+        await go.wait()
+        handled.add((record.partition, record.offset))
+        return Done(record)
+
+    async with running(settings, handle, window=4) as (first, _):
+        await until(lambda: first.in_hand == 4)
+        async with running(settings, handle, window=4) as (second, _):
+            await until(lambda: second.ready and len(first.intake.hand.partitions()) == 2)
+        await until(lambda: len(first.intake.hand.partitions()) == 4)
+        go.set()
+        await until(lambda: len(handled) == 32)
