@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 RUN = run_id("j", 1)
 LONGEST_LEASE_MS = 60_000
+LIMITS = Limits(visits=50, urls_kept=1)
+"""Of two pages that are worked through, one is always to be read again."""
 
 
 class Scheduler:
@@ -36,7 +38,7 @@ class Scheduler:
 
     def _boot(self) -> None:
         world = self.world
-        self.core = Partition(self.number, world.scenario.partitions, self.store, Limits(visits=50))
+        self.core = Partition(self.number, world.scenario.partitions, self.store, LIMITS)
         self.core.load()
         self.core.resume_at(self.committed)
         self.core.catch_up_to(len(world.frontier[self.number]))
@@ -46,7 +48,7 @@ class Scheduler:
         self.waits_for_requests = [index for index in world.open_requests() if self._mine(world.scheduled[index].key)]
         self.waits_for_pages: list[int] | None = None
         if "take_over" in world.scenario.broken:
-            self.core = Partition(self.number, world.scenario.partitions, self.store, Limits(visits=50))
+            self.core = Partition(self.number, world.scenario.partitions, self.store, LIMITS)
             self.core.load()
             self.core.resume_at(self.committed)
             self.core.release(world.now_ms)
