@@ -18,6 +18,7 @@ from odradek.contracts import (
     RunNote,
     RunPlan,
 )
+from odradek_scheduler.core.jobs import Job
 from odradek_scheduler.core.running import is_due
 from odradek_scheduler.core.state import Visit
 
@@ -438,13 +439,17 @@ def test_retry_and_cancel_told_for_the_run_before_concern_the_one_of_now() -> No
 ADAPTIVE = {"every": "1h", "adaptive": "30d"}
 
 
-def test_pages_that_stay_the_same_rest_for_longer_and_longer_and_changes_bring_them_back() -> None:
+@pytest.mark.parametrize("takes_s", [0, 3000])
+def test_pages_that_stay_the_same_rest_for_longer_and_longer_and_changes_bring_them_back(takes_s: int) -> None:
+    """However long it takes a run until their turn comes."""
     crawl = Recurring("still", "lively", schedule=ADAPTIVE, seeds=False)
-    crawl.crawl_all()
+    crawl.after(s=takes_s).crawl_all()
     visited: dict[str, list[int]] = {"still": [], "lively": []}
     for run in range(2, 22):
         crawl.end_run()
-        for request in crawl.after(s=3600).dispatch():
+        requests = crawl.after(s=3600 - takes_s).dispatch()
+        crawl.after(s=takes_s)
+        for request in requests:
             visited[request.fp].append(run)
             if request.fp == "still":
                 crawl.finish(request, outcome="not_modified", status=304, kept=True)
@@ -470,8 +475,9 @@ def test_a_page_rests_no_longer_than_the_job_allows() -> None:
 def test_a_page_visited_by_a_clock_that_was_years_ahead_does_not_rest_for_years() -> None:
     year_ms = 365 * 24 * HOUR_MS
     visit = Visit(RULES, at_ms=NOW_MS + year_ms, changed_ms=NOW_MS, calm=3)
-    assert is_due(visit, NOW_MS, HOUR_MS, 30 * 24 * HOUR_MS)
-    assert not is_due(visit, visit.at_ms + HOUR_MS, HOUR_MS, 30 * 24 * HOUR_MS)
+    job = Job(created_at_ms=NOW_MS, begun=[(9, 20, visit.at_ms)])
+    assert is_due(job, visit, (NOW_MS, HOUR_MS), 30 * 24 * HOUR_MS)
+    assert not is_due(job, visit, (visit.at_ms + HOUR_MS, HOUR_MS), 30 * 24 * HOUR_MS)
 
 
 def test_a_seed_is_visited_in_every_run_since_it_leads_to_what_is_new() -> None:

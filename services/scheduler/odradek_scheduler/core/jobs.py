@@ -45,6 +45,14 @@ class Job(msgspec.Struct, array_like=True):
         """When a run began here; the first one when the job was accepted, which also stands for what is forgotten."""
         return next((at_ms for _, number, at_ms in self.begun if number == run), self.created_at_ms)
 
+    def began_before_ms(self, at_ms: int) -> int:
+        """When the run began in which something happened; that instant itself where the run is forgotten."""
+        for _, _, began_ms in reversed(self.begun):
+            if began_ms <= at_ms:
+                return began_ms
+        is_first = not self.begun or self.begun[0][1] == 2  # noqa: PLR2004  (the run after the first)
+        return self.created_at_ms if is_first else at_ms
+
     @property
     def purged(self) -> bool:
         """True when nothing but this is left of it, or will be."""

@@ -187,7 +187,7 @@ def _take_over(
         if stood.reason == "trap" or turn[0] != turn[1] - min(turn[1], _age(row, stood, bounds)):
             continue
         fp = key[len(prefix) :].decode()
-        rests = fact.longest_ms and not (row.seed or is_due(row.visit, began_ms, period_ms, fact.longest_ms))
+        rests = fact.longest_ms and not (row.seed or is_due(job, row.visit, (began_ms, period_ms), fact.longest_ms))
         step = Step(*place, "skipped", 0, NOT_DUE) if rests and not sated else Step(*place, ACCEPTED)
         if _enter(touched, run, fp, row, step):
             loads.changed(touched, ledger, (run, row.key), urls=1, opened=step.kind == ACCEPTED)
@@ -235,15 +235,17 @@ def _count(ledger: Ledger, step: Step, *, sated: bool) -> None:
 # ---- what is known of a page
 
 
-def is_due(visit: Visit | None, began_ms: int, period_ms: int, longest_ms: int) -> bool:
-    """Whether a run that began then visits a page that is no seed: one that stays the same rests ever longer.
+def is_due(job: Job, visit: Visit | None, run: tuple[int, int], longest_ms: int) -> bool:
+    """Whether a run visits a page that is no seed: one that stays the same rests ever longer.
 
-    `period_ms`: from the beginning of the run before to that of this one.
+    It counts from the beginning of the run that visited it, however long it took until its turn came. `run`: when this
+    one began, and how long after the one before.
     """
+    began_ms, period_ms = run
     if visit is None or visit.calm == 0 or visit.at_ms > began_ms:
         return True  # the last: a clock was wrong
     rest_ms = min(longest_ms, period_ms * CALMER**visit.calm)
-    return visit.at_ms + rest_ms - period_ms / 2 <= began_ms
+    return job.began_before_ms(visit.at_ms) + rest_ms - period_ms / 2 <= began_ms
 
 
 def learned(visit: Visit | None, fact: Parsed) -> Visit | None:
