@@ -234,6 +234,8 @@ class Intake:
         log.info("partitions_assigned", topic=self._topic, partitions=[part.partition for part in parts])
         for part in parts:
             self.hand.own(part.partition, None)
+        if parts:
+            consumer.resume(parts)  # what was taken away while it was paused comes back paused
         if self._tenure is not None:
             self._inheritance.gained(part.partition for part in parts)
             self._tenure.gained(part.partition for part in parts)

@@ -280,7 +280,7 @@ async def test_a_partition_that_was_taken_away_while_it_was_paused_is_read_when_
 ) -> None:
     settings = broker.settings(drain="500ms")
     put(settings, *(Send(SCHEDULED, "k", b"", partition=part) for part in range(4) for _ in range(8)))
-    go = asyncio.Event()
+    go, never = asyncio.Event(), asyncio.Event()
     handled: set[tuple[int, int]] = set()
 
     async def handle(record: Record) -> Done:
@@ -288,10 +288,14 @@ async def test_a_partition_that_was_taken_away_while_it_was_paused_is_read_when_
         handled.add((record.partition, record.offset))
         return Done(record)
 
+    async def hold(record: Record) -> Done:
+        await never.wait()
+        return Done(record)
+
     async with running(settings, handle, window=4) as (first, _):
         await until(lambda: first.in_hand == 4)
-        async with running(settings, handle, window=4) as (second, _):
+        async with running(settings, hold, window=4) as (second, _):
             await until(lambda: second.ready and len(first.intake.hand.partitions()) == 2)
-        await until(lambda: len(first.intake.hand.partitions()) == 4)
-        go.set()
+            go.set()
+            await until(lambda: len(handled) >= 16)
         await until(lambda: len(handled) == 32)
