@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Callable
 from threading import Event, Thread
 from time import monotonic
-from typing import Any
 
 import structlog
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from odradek.kafka.client import consumer_config
 from odradek.kafka.inheritance import Inheritance
-from odradek.kafka.records import Record
+from odradek.kafka.membership import Membership
+from odradek.kafka.records import Record, record_of
 from odradek.kafka.tenure import Tenure
 from odradek.kafka.window import Gap, InHand, Window
 from odradek.settings import Settings
@@ -28,8 +28,11 @@ MOST = 500
 """Records handed over at once."""
 PATIENCE_S = 0.5
 """How long a full window is waited for before partitions are paused: a pause throws prefetched records away."""
-COMMIT_S = 0.05
-"""Commits are at least so far apart; each covers all that was finished meanwhile."""
+COMMIT_S = 0.5
+"""Commits are so far apart while work goes on; each covers all that was finished meanwhile, and costs Kafka as much as
+some pages do."""
+QUIET_S = 0.1
+"""When nothing has been in hand for so long, what was finished is committed: somebody may wait for it."""
 REFUSED_S = 1.0
 """Wait after a commit that Kafka refused."""
 LAG_S = 1.0
@@ -52,8 +55,8 @@ class Intake:
         topic: str,
         window: Window,
         deliver: Callable[[list[Record]], None],
-        config: dict[str, Any] | None = None,
         tenure: Tenure | None = None,
+        membership: Membership | None = None,
     ) -> None:
         """`tenure`: told until when partitions are surely ours; then records say whether they are `inherited`."""
         self.hand = InHand(window)
@@ -64,16 +67,17 @@ class Intake:
         self._topic = settings.topic(topic)
         self._drain_s = settings.drain
         self._window, self._deliver = window, deliver
-        self._config = consumer_config(settings, settings.group(group)) | (config or {})
+        self._config = consumer_config(settings, settings.group(group))
         self._config["on_commit"] = self._committed
         self._stopping = Event()
         self._deadline: float | None = None
         self._tenure = tenure
         self._asked_at: float | None = None
         """When the oldest commit without an answer was sent."""
+        self._membership = membership or Membership()
         self._next_proof = 0.0
         self._inheritance = Inheritance(self._topic)
-        self._next_commit = self._next_lag = 0.0
+        self._next_commit = self._held_back_until = self._next_lag = 0.0
         self._lag: dict[int, int] = {}
         self._loop = asyncio.get_running_loop()
         self._left: asyncio.Future[None] = self._loop.create_future()
@@ -111,7 +115,8 @@ class Intake:
     def _main(self) -> None:
         error: Exception | None = None
         try:
-            self._consume(Consumer(self._config))
+            while self._consume(self._membership.join(self._config)):
+                log.warning("joined_anew", topic=self._topic)
         except Exception as crash:  # noqa: BLE001  (handed to the event loop, which raises it)
             error = crash
         self._loop.call_soon_threadsafe(self._settle, error)
@@ -124,15 +129,21 @@ class Intake:
         else:
             self._left.set_exception(error)
 
-    def _consume(self, consumer: Consumer) -> None:
+    def _consume(self, consumer: Consumer) -> bool:
+        """Until the end; True: the group has forgotten this member, and another is to join in its place."""
         try:
             consumer.subscribe([self._topic], on_assign=self._assign, on_revoke=self._revoke, on_lost=self._lose)
             while not self._stopping.is_set():
+                if self._membership.forgotten(self._topic):
+                    return True
                 self._turn(consumer)
             self._finish(consumer, self.hand.partitions())
-        finally:
+        except Exception:
             self.stop()
-            consumer.close()
+            raise
+        finally:
+            self._membership.leave(consumer)
+        return False
 
     def _turn(self, consumer: Consumer) -> None:
         self._commit(consumer)
@@ -183,7 +194,7 @@ class Intake:
 
     def _commit(self, consumer: Consumer, *, wait: bool = False) -> None:
         now = monotonic()
-        if now < self._next_commit and not wait:
+        if not wait and (now < self._held_back_until or (now < self._next_commit and not self.hand.quiet(QUIET_S))):
             return
         marks = self.hand.marks()
         if not marks and self._tenure is not None and now >= self._next_proof:
@@ -210,7 +221,7 @@ class Intake:
         if failed:
             log.warning("commit_refused", topic=self._topic, partitions=failed, error=str(error))
             self.hand.refused(failed)
-            self._next_commit = monotonic() + REFUSED_S
+            self._held_back_until = monotonic() + REFUSED_S
 
     def _measure(self, consumer: Consumer) -> None:
         if monotonic() < self._next_lag:
@@ -231,6 +242,7 @@ class Intake:
         self._commit(consumer, wait=True)
 
     def _assign(self, consumer: Consumer, parts: list[TopicPartition]) -> None:
+        self._membership.heard()
         log.info("partitions_assigned", topic=self._topic, partitions=[part.partition for part in parts])
         for part in parts:
             self.hand.own(part.partition, None)
@@ -259,7 +271,7 @@ class Intake:
 
     def _revoke(self, consumer: Consumer, parts: list[TopicPartition]) -> None:
         gone = {part.partition for part in parts}
-        if gone:
+        if gone and self._membership.is_by(consumer):
             log.info("partitions_revoked", topic=self._topic, partitions=sorted(gone))
             self._finish(consumer, gone)
             self._disown(gone)
@@ -270,29 +282,13 @@ class Intake:
         if self._tenure is not None:
             self._tenure.lost(gone)
 
-    def _lose(self, _consumer: Consumer, parts: list[TopicPartition]) -> None:
+    def _lose(self, consumer: Consumer, parts: list[TopicPartition]) -> None:
         gone = {part.partition for part in parts}
+        if not gone or not self._membership.is_by(consumer):
+            return
+        self._membership.lost()
         log.warning("partitions_lost", topic=self._topic, partitions=sorted(gone))
         self._disown(gone)
 
     def _parts(self, marks: dict[int, int]) -> list[TopicPartition]:
         return [TopicPartition(self._topic, partition, mark) for partition, mark in marks.items()]
-
-
-def record_of(message: Message, *, inherited: bool = False) -> Record:
-    """confluent-kafka's message as a value of ours."""
-    headers: Any = message.headers() or ()
-    return Record(
-        topic=message.topic() or "",
-        partition=message.partition() or 0,
-        offset=message.offset() or 0,
-        key=_bytes(message.key()),
-        value=_bytes(message.value()),
-        headers=tuple((name, value if value is not None else b"") for name, value in headers),
-        timestamp_ms=message.timestamp()[1],
-        inherited=inherited,
-    )
-
-
-def _bytes(value: str | bytes | None) -> bytes | None:
-    return value.encode() if isinstance(value, str) else value

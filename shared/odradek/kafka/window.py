@@ -43,6 +43,7 @@ class InHand:
         self._waiting: set[Place] = set()
         self._bytes = 0
         self._dirty = False
+        self._finished_at = 0.0
         self._closed = False
         self._abandoned = False
         self._changed = Condition()
@@ -88,7 +89,12 @@ class InHand:
                     self._bytes -= size
                     self._trackers[record.partition].finish(record.offset)
             self._dirty = True
+            self._finished_at = monotonic()
             self._changed.notify_all()
+
+    def quiet(self, seconds: float) -> bool:
+        """True when nothing has been in hand for so long, with marks to tell."""
+        return self._dirty and not self._sizes and monotonic() - self._finished_at >= seconds
 
     @property
     def idle(self) -> bool:
