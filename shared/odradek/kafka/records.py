@@ -5,10 +5,14 @@ the next one leaves, and only then counts the record as finished and commits (ru
 """
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from odradek.contracts.frontier import Fact
+
+if TYPE_CHECKING:  # cores know records, and nothing that reads or writes
+    from confluent_kafka import Message
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
@@ -72,3 +76,22 @@ class Poison(msgspec.Struct, frozen=True):
     reason: str
     error: str
     stages: tuple[Stage, ...] = ()
+
+
+def record_of(message: "Message", *, inherited: bool = False) -> Record:
+    """confluent-kafka's message as a value of ours."""
+    headers: Any = message.headers() or ()
+    return Record(
+        topic=message.topic() or "",
+        partition=message.partition() or 0,
+        offset=message.offset() or 0,
+        key=_bytes(message.key()),
+        value=_bytes(message.value()),
+        headers=tuple((name, value if value is not None else b"") for name, value in headers),
+        timestamp_ms=message.timestamp()[1],
+        inherited=inherited,
+    )
+
+
+def _bytes(value: str | bytes | None) -> bytes | None:
+    return value.encode() if isinstance(value, str) else value

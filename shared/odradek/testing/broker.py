@@ -12,8 +12,7 @@ from typing import Self
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from odradek.kafka.client import consumer_config
-from odradek.kafka.intake import record_of
-from odradek.kafka.records import Record, Send
+from odradek.kafka.records import Record, Send, record_of
 from odradek.settings import Settings
 
 MOCK_PARTITIONS = 4
