@@ -28,9 +28,8 @@ from odradek.contracts import GIVEN_BACK, Batch, Fetched, FetchRequest, JobRecor
 from odradek.kafka.admin import apply_topics
 from odradek.kafka.client import consumer_config
 from odradek.kafka.ends import Ends
-from odradek.kafka.intake import record_of
 from odradek.kafka.producer import StageProducer
-from odradek.kafka.records import Send
+from odradek.kafka.records import Send, record_of
 from odradek.settings import Settings
 from odradek.testing.broker import everything_in
 from odradek.testing.site import Catalogue, Site

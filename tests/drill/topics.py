@@ -18,8 +18,7 @@ from tests.drill.world import RECOVERY_S, World, until
 from odradek.contracts import PAGE_HEADER
 from odradek.errors import InfrastructureAway
 from odradek.kafka.client import connection_config, consumer_config
-from odradek.kafka.intake import record_of
-from odradek.kafka.records import Record, Send
+from odradek.kafka.records import Record, Send, record_of
 from odradek.testing.broker import put
 from odradek.topics import DEAD_LETTERS, FRONTIER, GROUPS, ITEMS, LOGS, PAGES, SCHEDULED, TOPICS
 
