@@ -13,6 +13,9 @@ IDLE_MS: Final = 1000
 """Leases and credits are looked at this often at least."""
 TOGETHER_S: Final = 0.004
 """Rounds are at least so far apart, so that batches which come together are answered together."""
+REST: Final = 10
+"""So many times as long as a round has taken is rested before the next: a busy machine dispatches more at a time."""
+MOST_REST_S: Final = 0.025
 SAVING_MS: Final = 20
 PATIENCE_MS: Final = 5
 """After a round that found nothing although something is due."""
@@ -42,10 +45,11 @@ class Dispatcher:
             began = loop.time()
             self._awake.clear()
             wait_ms = self.round(now_ms())
+            rest_s = min(max(TOGETHER_S, REST * (loop.time() - began)), MOST_REST_S)
             alarm = loop.call_later(wait_ms / 1000, self._awake.set)
             await self._awake.wait()
             alarm.cancel()
-            await asyncio.sleep(max(0.0, began + TOGETHER_S - loop.time()))
+            await asyncio.sleep(max(0.0, began + rest_s - loop.time()))
 
     def round(self, now: int) -> int:
         """One look at every partition; returns after how many milliseconds to look again."""

@@ -19,7 +19,7 @@ from odradek.kafka.client import producer_config
 from odradek.kafka.records import Send
 from odradek.settings import Settings
 
-POLL_S: Final = 0.003
+POLL_S: Final = 0.005
 EBB_MESSAGES: Final = 20_000
 """Above so many unacknowledged messages the log is not read on."""
 

@@ -7,7 +7,7 @@ unknown lines to change nothing (section 2.2.4), so names are compared here and 
 
 import re
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 from protego import Protego
@@ -75,6 +75,7 @@ class Rules:
         return found
 
 
+@lru_cache(maxsize=1000)
 def product_tokens(agent: str) -> frozenset[str]:
     """Names by which a group may mean an agent: its product token, or those in a whole User-Agent header."""
     found = frozenset(token.lower().rstrip(".-") for token in _PRODUCTS.findall(_URLS.sub(" ", agent)))
