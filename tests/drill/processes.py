@@ -99,14 +99,19 @@ async def compact(world: World, _: str, rng: random.Random) -> None:
 
 
 def _records_in(world: World, topic: str) -> int:
-    """Counted: offsets say nothing of a compacted topic."""
-    places = [TopicPartition(world.settings.topic(topic), partition, 0) for partition in world.ends.end_offsets(topic)]
+    """Counted up to the end it has now: offsets say nothing of a compacted topic."""
+    ends = world.ends.end_offsets(topic)
     consumer = Consumer(consumer_config(world.settings, "drill") | {"partition.assignment.strategy": "range"})
+    places = [TopicPartition(world.settings.topic(topic), partition, 0) for partition in ends]
     consumer.assign(places)
-    count = 0
+    count, reached = 0, dict.fromkeys(ends, 0)
     try:
-        while messages := consumer.consume(1000, 2.0):
-            count += sum(message.error() is None for message in messages)
+        while any(reached[partition] < end for partition, end in ends.items()):
+            messages = [each for each in consumer.consume(1000, 2.0) if each.error() is None]
+            if not messages:
+                break
+            count += sum((each.offset() or 0) < ends[each.partition() or 0] for each in messages)
+            reached |= {each.partition() or 0: (each.offset() or 0) + 1 for each in messages}
     finally:
         consumer.close()
     return count

@@ -131,6 +131,8 @@ _INTRODUCTION = (
     "are compact-only; a drill has Kafka compact them as hard as it can before all tables are lost). Clock jumps are",
     "simulated on the core: nothing is lost by them, but a clock that is set back keeps hosts that were resting at",
     "rest for as long as it was set back.",
+    "",
+    "[What drills have found](drills-found.md), and what was done about it.",
 )
 
 

@@ -14,10 +14,11 @@ from tests.drill.brokers import broker_engines
 from tests.drill.plugins import NAME
 
 from odradek.engines.engine import Engine, http_answers
-from odradek.engines.stack import EMBEDDED_PARTITIONS, Stack, StackOptions
+from odradek.engines.stack import Stack, StackOptions
 from odradek.runtime.supervisor import Child, Happened
 from odradek.settings import Settings
 
+PARTITIONS: Final = 4
 SESSION_S: Final = 6.0
 STATE_MIB: Final = 512
 START_S: Final = 150.0
@@ -32,6 +33,7 @@ class DrillStack(Stack):
         own = {
             "ODRADEK_ALLOW_PRIVATE_NETWORKS": "true",
             "ODRADEK_CONTACT_URL": "http://127.0.0.1/",
+            "ODRADEK_PARTITIONS": str(PARTITIONS),
             "ODRADEK_SESSION_TIMEOUT": f"{SESSION_S}s",
             "ODRADEK_RETRY_DELAYS": "500ms,1s,2s",
             "ODRADEK_UNPARSED_LEASE": "90s",
@@ -39,8 +41,6 @@ class DrillStack(Stack):
         }
         environ = {name: value for name, value in os.environ.items() if not name.startswith("ODRADEK_")}
         self._brokers = broker_engines(folder, brokers) if brokers > 1 else {}
-        if self._brokers:
-            own["ODRADEK_PARTITIONS"] = str(EMBEDDED_PARTITIONS)
         kafka = ",".join(each.address for each in self._brokers.values()) or None
         options = StackOptions(folder=folder, environ=environ, kafka=kafka, overrides=own | settings)
         super().__init__(options, told=told)
