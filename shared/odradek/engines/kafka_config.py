@@ -56,7 +56,8 @@ def server_properties(data: Path, port: int, controller_port: int) -> str:
         "auto.create.topics.enable": "false",
         "default.replication.factor": 1,
         "offsets.topic.replication.factor": 1,
-        "offsets.topic.num.partitions": 4,
+        "offsets.topic.num.partitions": 1,
+        "group.coordinator.threads": 1,  # one for each group that commits at once gains nothing on one machine
         "transaction.state.log.replication.factor": 1,
         "transaction.state.log.min.isr": 1,
         "transaction.state.log.num.partitions": 1,
@@ -73,7 +74,8 @@ def server_properties(data: Path, port: int, controller_port: int) -> str:
         "log.segment.bytes": 128 * 1024 * 1024,
         "log.cleaner.dedupe.buffer.size": 32 * 1024 * 1024,  # of the heap; 128 MiB by default
         "broker.session.timeout.ms": BROKER_SESSION_MS,
-        "broker.heartbeat.interval.ms": 300,
+        "broker.heartbeat.interval.ms": 500,
+        "metadata.max.idle.interval.ms": 0,  # no records only to show that the controller lives: half of the idle CPU
     }
     return "".join(f"{name}={_escaped(str(value))}\n" for name, value in values.items())
 

@@ -16,8 +16,10 @@ from odradek.kafka.admin import apply_topics
 from odradek.runtime.supervisor import Child, Happened, Supervisor
 from odradek.settings import Settings
 
-EMBEDDED_PARTITIONS = 4
-"""Of each topic when an embedded broker is new: one machine gains nothing from more, and each costs start-up time."""
+EMBEDDED_PARTITIONS = 1
+"""Of each topic when an embedded broker is new, but as many as there are fetchers. librdkafka sends a request for each
+partition, and a request costs the broker as much as fifty messages in it: with four partitions it takes twice the CPU.
+"""
 EMBEDDED_LOG_EVENTS = 50_000
 """Crawl events kept by the embedded search engine: it holds about 5 KB of each in memory."""
 WORKERS = ("scheduler", "fetcher", "parser", "indexer", "api")
@@ -133,7 +135,7 @@ class Stack:
         if options.elasticsearch is None:
             env.setdefault("ODRADEK_LOG_EVENTS_MAX", str(EMBEDDED_LOG_EVENTS))
         if options.kafka is None:
-            env.setdefault("ODRADEK_PARTITIONS", str(EMBEDDED_PARTITIONS))
+            env.setdefault("ODRADEK_PARTITIONS", str(max(EMBEDDED_PARTITIONS, options.fetchers)))
         return env | dict(options.overrides)
 
     def _services(self) -> list[Child]:

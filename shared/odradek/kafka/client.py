@@ -51,6 +51,14 @@ def consumer_config(settings: Settings, group: str) -> dict[str, Any]:
     }
 
 
+def patient(wait_ms: int) -> dict[str, Any]:
+    """For consumers that gather batches anyway: the broker answers when there is a batch, or after so long.
+
+    Otherwise it answers for every batch that a producer sends, and each answer costs as much as fifty records in it.
+    """
+    return {"fetch.min.bytes": 64 * 1024, "fetch.wait.max.ms": wait_ms}
+
+
 def producer_config(settings: Settings) -> dict[str, Any]:
     """Idempotent, acknowledged by all replicas, lz4; a stage is produced at once, so batches fill without waiting."""
     return connection_config(settings) | {
