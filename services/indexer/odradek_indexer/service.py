@@ -10,7 +10,6 @@ import structlog
 
 from odradek.contracts import JobRecord, decode
 from odradek.errors import InfrastructureAway
-from odradek.kafka.client import patient
 from odradek.kafka.ends import Ends
 from odradek.kafka.groups import take_over_offsets
 from odradek.kafka.producer import StageProducer
@@ -102,9 +101,7 @@ async def index(settings: Settings, stop: asyncio.Event, stores: Stores) -> None
     rules = KnownRules(JobsTopic(jobs, ends))
 
     def consumer(topic: str, handle: HandleMany, share: Share, group: str) -> Consumer:
-        how = None if share.fetch_wait_ms is None else patient(share.fetch_wait_ms)
-        runner = Runner(settings, SERVICE, topic, producer, share.window, group=group, consumer=how)
-        return Consumer(topic, runner, handle, share)
+        return Consumer(topic, Runner(settings, SERVICE, topic, producer, share.window, group=group), handle, share)
 
     events = EventRecords(stores.events)
     consumers = [

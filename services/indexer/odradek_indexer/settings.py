@@ -16,13 +16,11 @@ class Share:
     """How long a batch that is not full waits for more."""
     alone_s: float = math.inf
     """It waits no longer when none came for so long: the end of a crawl is not held up."""
-    fetch_wait_ms: int | None = None
-    """How long the broker waits for 64 KiB before it answers; None: it answers at once."""
 
 
-ITEMS = Share(batch=500, window=Window(2000, 32 * 1024 * 1024), wait_s=0.5, alone_s=0.3, fetch_wait_ms=250)
+ITEMS = Share(batch=500, window=Window(2000, 32 * 1024 * 1024, fetch_wait_ms=250), wait_s=0.5, alone_s=0.3)
 """In bulks of 500 a document takes the embedded engine half of what it takes in bulks of 20."""
-LOGS = Share(batch=1000, window=Window(4000, 32 * 1024 * 1024), wait_s=2.0, alone_s=0.3, fetch_wait_ms=250)
+LOGS = Share(batch=1000, window=Window(4000, 32 * 1024 * 1024, fetch_wait_ms=250), wait_s=2.0, alone_s=0.3)
 """After a bulk the embedded engine writes all its events to disk, so that few bulks are what it takes."""
 DEAD_LETTERS = Share(batch=50, window=Window(100, 48 * 1024 * 1024))
 ARCHIVE = Share(batch=5000, window=Window(5000, 64 * 1024 * 1024), wait_s=10.0)

@@ -32,8 +32,16 @@ def connection_config(settings: Settings) -> dict[str, Any]:
     return config | {name: str(value) for name, value in optional.items() if value is not None}
 
 
-def consumer_config(settings: Settings, group: str) -> dict[str, Any]:
-    """A member of a group that commits only what the runner tells it to."""
+FULL_BYTES = 64 * 1024
+WAIT_MS = 500
+
+
+def consumer_config(settings: Settings, group: str, wait_ms: int | None = None) -> dict[str, Any]:
+    """A member of a group that commits only what the runner tells it to.
+
+    `wait_ms`: for those that gather batches anyway, the broker answers when it has 64 KiB or after so long. Otherwise
+    it answers for each batch of each producer, and an answer costs as much as fifty records in it.
+    """
     return connection_config(settings) | {
         "group.id": group,
         "enable.auto.commit": False,
@@ -43,20 +51,13 @@ def consumer_config(settings: Settings, group: str) -> dict[str, Any]:
         "session.timeout.ms": int(settings.session_timeout * 1000),
         "heartbeat.interval.ms": int(settings.session_timeout * 1000 / 5),
         "max.poll.interval.ms": 300_000,
-        "fetch.wait.max.ms": 500,
+        "fetch.min.bytes": 1 if wait_ms is None else FULL_BYTES,
+        "fetch.wait.max.ms": WAIT_MS if wait_ms is None else wait_ms,
         "fetch.message.max.bytes": 512 * 1024,  # of a partition, compressed: unpacked it may be ten times as much
         "fetch.max.bytes": MAX_MESSAGE_BYTES,
         "queued.max.messages.kbytes": 32_768,
         "receive.message.max.bytes": 2 * MAX_MESSAGE_BYTES + ENVELOPE_BYTES,
     }
-
-
-def patient(wait_ms: int) -> dict[str, Any]:
-    """For consumers that gather batches anyway: the broker answers when there is a batch, or after so long.
-
-    Otherwise it answers for every batch that a producer sends, and each answer costs as much as fifty records in it.
-    """
-    return {"fetch.min.bytes": 64 * 1024, "fetch.wait.max.ms": wait_ms}
 
 
 def producer_config(settings: Settings) -> dict[str, Any]:

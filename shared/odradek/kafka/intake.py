@@ -67,7 +67,7 @@ class Intake:
         self._topic = settings.topic(topic)
         self._drain_s = settings.drain
         self._window, self._deliver = window, deliver
-        self._config = consumer_config(settings, settings.group(group))
+        self._config = consumer_config(settings, settings.group(group), window.fetch_wait_ms)
         self._config["on_commit"] = self._committed
         self._stopping = Event()
         self._deadline: float | None = None

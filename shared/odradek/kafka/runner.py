@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from time import monotonic
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
@@ -62,12 +62,8 @@ class Runner:
         *,
         group: str | None = None,
         tenure: Tenure | None = None,
-        consumer: dict[str, Any] | None = None,
     ) -> None:
-        """`group`: without prefix; None: named as the service. `tenure`: for work that two must not do at once.
-
-        `consumer`: settings of its consumer beyond `consumer_config`.
-        """
+        """`group`: without prefix; None: named as the service. `tenure`: for work that two must not do at once."""
         self.service = service
         self.topic = topic
         self.producer = producer
@@ -82,7 +78,7 @@ class Runner:
         self._due = asyncio.Event()
         self._alarm: asyncio.TimerHandle | None = None
         self._gaps: deque[Send] = deque()
-        self.intake = Intake(settings, group or service, topic, window, self._deliver, consumer, tenure)
+        self.intake = Intake(settings, group or service, topic, window, self._deliver, tenure=tenure)
         self.intake.gap = partial(self._gap, asyncio.get_running_loop(), settings.topic(topic))
         RUNNERS.add(self)
 

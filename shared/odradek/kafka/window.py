@@ -22,6 +22,8 @@ class Window:
     records: int
     """At least twice what is handled at once, so that finished records can wait for acknowledgement meanwhile."""
     size_bytes: int = 64 * 1024 * 1024
+    fetch_wait_ms: int | None = None
+    """How long the broker waits for a batch before it answers; None: it answers at once."""
 
 
 @dataclass(frozen=True, slots=True)
