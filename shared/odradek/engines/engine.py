@@ -15,6 +15,8 @@ from odradek.runtime.supervisor import Child
 LOOPBACK = "127.0.0.1"
 LOWEST_PORT = 20_000
 STOP_DEADLINE_S = 20.0
+READY_DEADLINE_S = 600.0
+"""An engine first reads what it has: the store some 13 s of processor time for each million of items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ class Engine:
 
     def child(self) -> Child:
         """The engine as its supervisor wants it."""
-        return Child(self.name, self.command, self.ready, self.env, stop_deadline_s=STOP_DEADLINE_S)
+        return Child(self.name, self.command, self.ready, self.env, READY_DEADLINE_S, STOP_DEADLINE_S)
 
 
 def package_folder(package: str, what: str) -> Path:
