@@ -34,8 +34,8 @@ class MemoryTables:
 class Crawl:
     """One partition of one: facts go in, requests come out. What it tells itself is folded at once."""
 
-    def __init__(self, *, release: bool = True, **limits: Any) -> None:
-        self.tables = MemoryTables()
+    def __init__(self, *, release: bool = True, tables: MemoryTables | None = None, **limits: Any) -> None:
+        self.tables = tables or MemoryTables()
         self.limits = Limits(**limits)
         self.now_ms = NOW_MS
         self.offset = 0

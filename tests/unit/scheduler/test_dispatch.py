@@ -3,11 +3,14 @@
 import pytest
 
 from odradek.contracts import FetchRequest, Grant, Hop, SkipRest
+from odradek_scheduler.core.budget import WINDOW
 from odradek_scheduler.core.clearing import TICK_MS
 from odradek_scheduler.core.learning import UNPARSED_LEASE_MS
 from odradek_scheduler.core.partition import Partition
+from odradek_scheduler.core.permits import PATIENT_MS
+from odradek_scheduler.core.tables import TableName
 
-from .harness import NOW_MS, Crawl, a_job, a_link
+from .harness import NOW_MS, Crawl, MemoryTables, a_job, a_link
 
 
 def a_crawl(*links: str, limits: dict[str, int] | None = None, **spec: object) -> Crawl:
@@ -360,3 +363,27 @@ def test_a_retry_keeps_its_share_of_the_host() -> None:
     crawl.restart()
     assert crawl.sends() == []
     assert crawl.after(s=5).sends() == ["a"]
+
+
+class CountedTables(MemoryTables):
+    """Counts what is read."""
+
+    reads = 0
+
+    def get(self, table: TableName, key: bytes) -> bytes | None:
+        self.reads += 1
+        return super().get(table, key)
+
+
+@pytest.mark.parametrize("hosts", [600, 1200])
+def test_a_permit_that_is_free_again_wakes_one_host_and_not_all_that_wait_for_one(hosts: int) -> None:
+    tables = CountedTables()
+    crawl = Crawl(tables=tables)
+    crawl.fold(a_job(scope={"max_pages": 100_000}))
+    crawl.fold(*(a_link(f"{number}", f"{number}.example") for number in range(hosts)))
+    sent = crawl.dispatch()
+    crawl.finish(sent[0])
+    crawl.after(ms=PATIENT_MS)
+    tables.reads = 0
+    assert (len(sent), len(crawl.dispatch())) == (WINDOW, 1)
+    assert tables.reads < 20

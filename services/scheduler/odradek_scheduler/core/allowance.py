@@ -1,6 +1,7 @@
 """Which URLs have the permits they need, and whether one that lacks them can ask (rule F, `max_pages_per_host`)."""
 
 from collections.abc import Callable
+from itertools import islice
 
 from odradek_scheduler.core.cache import Cache
 from odradek_scheduler.core.keys import split_run_id
@@ -63,13 +64,21 @@ class Allowance:
         """The run is closed: none of its queues waits for a permit."""
         self._starved.pop(run, None)
 
+    @property
+    def starved(self) -> list[str]:
+        """Runs with queues that have found no permit."""
+        return list(self._starved)
+
     def fed(self, run: str) -> list[Queue]:
-        """Queues that may ask again because permits may be there."""
-        if run not in self._starved:
+        """Queues that may ask again, as many as there are permits: those that have waited longest."""
+        starved = self._starved.get(run)
+        if starved is None:
             return []
-        if self.left(run) <= 0 and self._terms(split_run_id(run)[0]).max_pages is not None:
-            return []
-        queues = list(self._starved.pop(run))
+        limited = self._terms(split_run_id(run)[0]).max_pages is not None
+        queues = list(islice(starved, max(0, self.left(run)) if limited else None))
         for queue in queues:
+            del starved[queue]
             queue.starved = False
+        if not starved:
+            del self._starved[run]
         return queues

@@ -53,7 +53,9 @@ class Dispatcher:
         self._memory.expire(now_ms)
         self.agenda.advance(now_ms)
         room, turns = min(credit, unparsed_room), 0
-        while self.agenda.turns and len(self.requests) < room and self._visits.left > 0:
+        while len(self.requests) < room and self._visits.left > 0:
+            if not self.agenda.turns and not self._fed(now_ms):
+                break
             turns += 1
             if len(self.facts) >= _SKIPS_A_CALL or turns > _TURNS_A_CALL:
                 break
@@ -64,6 +66,14 @@ class Dispatcher:
         for run, fps in self._proposals.items():
             job, number = split_run_id(run)
             self.facts.append(Reserve(job=job, run=number, fps=tuple(fps)))
+
+    def _fed(self, now_ms: int) -> bool:
+        """True if someone who had found no permit can be served now; few are woken at a time, of a million hosts."""
+        while not self.agenda.turns:
+            if not any(self._memory.feed(run) for run in self._memory.allowance.starved):
+                return False
+            self.agenda.advance(now_ms)
+        return True
 
     # ---- one host
 

@@ -160,10 +160,12 @@ class Memory:
         last_at_ms = self.cache.host(key).last_at_ms
         return [last_at_ms] * self.terms(split_run_id(run)[0]).concurrency if last_at_ms else []
 
-    def feed(self, run: str) -> None:
-        """Permits may be there again."""
-        for queue in self.allowance.fed(run):
+    def feed(self, run: str) -> bool:
+        """Permits may be there again; True: for queues that had found none."""
+        queues = self.allowance.fed(run)
+        for queue in queues:
             self.touched[queue.host] = None
+        return bool(queues)
 
     # ---- flights
 
