@@ -15,7 +15,7 @@ SOURCES := shared services tests compose
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install fmt check test unit contract component e2e chaos drill audit crawl up bench bench-items bench-backlog bench-frontier docs lock clean
+.PHONY: help install fmt check test unit contract component e2e chaos drill audit crawl up bench bench-sweeps bench-items bench-backlog bench-frontier bench-hosts docs lock clean
 
 help: ## list what make can do
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -68,6 +68,9 @@ $(PEER)/.installed: tests/bench/peer.lock
 bench: install $(PEER)/.installed ## Scrapy and Odradek on the same site in one run, and where the time goes [PAGES=20000 ROUNDS=3]
 	$(BIN)/python -m tests.bench.versus --pages $(or $(PAGES),20000) --rounds $(or $(ROUNDS),3) --scrapy $(PEER)/bin/python $(ARGS)
 
+bench-sweeps: install ## throughput by number of fetchers on a slow site, and by size of pages
+	$(BIN)/python -m tests.bench.sweeps $(ARGS)
+
 bench-items: install ## items through the topic into MongoDB, each once, again with duplicates and kill -9, to Parquet and back [ITEMS=1000000]
 	$(BIN)/python -m tests.bench.items --items $(or $(ITEMS),1000000) $(ARGS)
 
@@ -76,6 +79,9 @@ bench-backlog: install ## one scheduler with a large backlog on Apache Kafka [UR
 
 bench-frontier: install ## what a URL costs the frontier's core, by the number pending [ARGS=--jobs 10000]
 	$(BIN)/python -m tests.bench.frontier $(ARGS)
+
+bench-hosts: install ## the frontier's core with a million hosts and the index of a hundred million URLs [HOSTS=1000000]
+	$(BIN)/python -m tests.bench.hosts --tables made --hosts $(or $(HOSTS),1000000) --urls $(or $(HOSTS),1000000)00 $(ARGS)
 
 up: ## the stack by docker compose
 	docker compose up

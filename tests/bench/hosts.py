@@ -21,17 +21,20 @@ from pathlib import Path
 from typing import Any, cast
 
 import psutil
-from tests.bench.internet import JOB, START_MS, Collector, Filling, Sites, Stopwatch, host_name, urls_of_hosts
+from tests.bench.internet import JOB, RUN, START_MS, Collector, Filling, Sites, Stopwatch, host_name, urls_of_hosts
+from tests.bench.made_tables import MadeTables
 
 from odradek.contracts import Batch, Fact, JobChanged
 from odradek.specification import JobSpecification
 from odradek.urls import partition_of
+from odradek_scheduler.core.keys import ledger_key
 from odradek_scheduler.core.partition import Limits, Partition
-from odradek_scheduler.core.tables import value_offset
+from odradek_scheduler.core.state import Ledger, pack
+from odradek_scheduler.core.tables import Write, value_offset
 from odradek_scheduler.dispatching import Dispatcher
 from odradek_scheduler.outbox import Outbox
 from odradek_scheduler.owned import Owned, Ownership
-from odradek_scheduler.store import Stores
+from odradek_scheduler.store import PartitionStore, Stores
 
 MIB = 2**20
 TICK_MS = 50
@@ -58,10 +61,11 @@ class Process:
         delay_ms = round(options.delay_s * 1000)
         self.sites = Sites(array("q", self.hosts), options.partitions, delay_ms)
         self.owned: list[Owned] = []
+        self.tables: list[PartitionStore | MadeTables] = []
 
     def core(self, number: int) -> Partition:
         """A new owner of a partition's tables."""
-        core = Partition(number, self.options.partitions, self.stores.of(number), Limits())
+        core = Partition(number, self.options.partitions, self.tables[number], Limits())
         core.load()
         core.resume_at(self.offsets[number])
         return core
@@ -73,12 +77,26 @@ class Process:
         for rank in range(len(self.hosts)):
             mine[partition_of(host_name(rank), self.options.partitions)].append(rank)
         for number, ranks in enumerate(mine):
+            filled = self._filled(number, ranks)
             self._fold(self.core(number), number, [JobChanged(job=JOB, version=1, epoch=1, spec=self.spec)])
-            filling = Filling(self.stores.of(number), self.options.rows)
-            hosts = ((rank, self.hosts[rank]) for rank in ranks)
-            self.offsets[number] = filling.fill(hosts, self.offsets[number])
-            pages += filling.pages
+            urls, at = filled.urls, self.offsets[number]
+            ledger = Ledger(at, accepted=urls, pending=urls, links_found=urls)
+            self.tables[number].write([Write("ledger", ledger_key(RUN), pack(ledger), at)])
+            self.offsets[number] += 1
+            pages += filled.pages
         self.found |= {"backlog_pages": pages, "filling_cpu_s": round(time.process_time() - began)}
+
+    def _filled(self, number: int, ranks: list[int]) -> Filling | MadeTables:
+        """The tables of a partition, and what is in them."""
+        if self.options.tables == "made":
+            made = MadeTables(ranks, self.hosts, 0)
+            self.tables.append(made)
+            self.offsets[number] = made.next_offset
+            return made
+        filling = Filling(self.stores.of(number), self.options.rows)
+        self.offsets[number] = filling.fill(((rank, self.hosts[rank]) for rank in ranks), 0)
+        self.tables.append(self.stores.of(number))
+        return filling
 
     def take_over(self) -> dict[str, Any]:
         """All partitions, one after the other; the memory that their hosts and indexes take."""
@@ -105,7 +123,7 @@ class Process:
         writes = core.fold(Batch(facts=tuple(facts)), self.offsets[number])
         self.watch.add("fold", began)
         began = time.thread_time()
-        self.stores.of(number).write(writes)
+        self.tables[number].write(writes)
         self.watch.add("write", began)
         self.offsets[number] += 1
         self.sites.told += core.told
@@ -116,10 +134,13 @@ class Process:
         outbox, ownership = cast("Outbox", self.sites), cast("Ownership", self.owned)
         dispatcher = Dispatcher(ownership, outbox, self.options.in_flight)
         self.found["stretches"] = []
+        until = time.monotonic() + self.options.minutes * 60
         for _ in range(self.options.stretches):
             self.watch = Stopwatch()
             self._stretch(dispatcher, self.options.requests // self.options.stretches)
-            self.tell(self.found["stretches"][-1])
+            self.tell(self.found["stretches"][-1] | self.judged())
+            if time.monotonic() > until:
+                break
 
     def _stretch(self, dispatcher: Dispatcher, requests: int) -> None:
         sent, pages, began_ms, facts = self.sites.sent, self.sites.pages, self.now_ms, 0
@@ -201,7 +222,6 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         process.tell(found)
         process.crawl()
         found["judged"] = process.judged()
-        process.tell(found["judged"])
         found["take_over_again"] = process.take_over()
         found["at_once_ms"] = process.at_once()
         process.stores.close_all()
@@ -215,6 +235,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--partitions", type=int, default=12)
     parser.add_argument("--requests", type=int, default=3_000_000)
     parser.add_argument("--stretches", type=int, default=6, help="into which the run is divided")
+    parser.add_argument("--tables", choices=["disk", "made"], default="disk", help="made up as they are read, or real")
+    parser.add_argument("--minutes", type=float, default=600, help="after so many no further stretch is begun")
     parser.add_argument("--rows", type=int, default=6, help="rows of `seen` written of each host")
     parser.add_argument("--delay-s", type=float, default=100.0, help="of each host")
     parser.add_argument("--in-flight", type=int, default=4096)

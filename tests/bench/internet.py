@@ -12,9 +12,9 @@ from typing import Final
 from odradek.contracts import Discovered, Fact, Fetched, FetchRequest, Parsed
 from odradek.runtime.lifecycle import calm_collector
 from odradek.urls import partition_of
-from odradek_scheduler.core.keys import host_key, ledger_key, page_key, robots_key, run_id, seen_key
+from odradek_scheduler.core.keys import host_key, page_key, robots_key, run_id, seen_key
 from odradek_scheduler.core.partition import Dispatched, ToPartition
-from odradek_scheduler.core.state import ACCEPTED, Host, Ledger, Page, Robots, Seen, Step, pack
+from odradek_scheduler.core.state import ACCEPTED, Host, Page, Robots, Seen, Step, pack
 from odradek_scheduler.core.tables import Write
 from odradek_scheduler.store import PartitionStore
 
@@ -64,11 +64,29 @@ def fingerprint(rank: int, number: int) -> str:
     return f"{rank:012x}{number:020x}"
 
 
-class Filling:
-    """Writes the backlog of one partition as the fold and its merges leave it: large pages first, then small ones.
+def page_count(urls: int) -> int:
+    """Pages of a host's backlog, as merging leaves them: large ones first, then small ones."""
+    return urls // MERGED + -(-(urls % MERGED) // FOUND)
 
-    Its hosts have been asked before, for their robots.txt too.
-    """
+
+def seen_row(rank: int, number: int, offset: int) -> bytes:
+    """A URL that was accepted."""
+    steps = [Step(offset, 0, ACCEPTED)]
+    return pack(Seen(offset, url_of(rank, number), host_name(rank), 3, 50, False, steps, url_of(rank, 0)))
+
+
+def host_row() -> bytes:
+    """A host that was asked before."""
+    return pack(Host(0, START_MS - KNOWN_FOR_MS // 2, fetches=10, latency_ms=LATENCY_MS))
+
+
+def robots_row() -> bytes:
+    """Its robots.txt."""
+    return pack(Robots(0, START_MS + KNOWN_FOR_MS, ROBOTS, START_MS, 200))
+
+
+class Filling:
+    """Writes the backlog of one partition as the fold and its merges leave it, its hosts having been asked before."""
 
     def __init__(self, store: PartitionStore, rows_a_host: int) -> None:
         self._store, self._rows_a_host = store, rows_a_host
@@ -81,27 +99,20 @@ class Filling:
         while some := list(islice(writes, ROWS_TOGETHER)):
             self._store.write(some)
             offset = some[-1].offset + 1
-        ledger = Ledger(offset, accepted=self.urls, pending=self.urls, links_found=self.urls)
-        self._store.write([Write("ledger", ledger_key(RUN), pack(ledger), offset)])
-        return offset + 1
+        return offset
 
     def _writes(self, hosts: Iterable[tuple[int, int]], offset: int) -> Iterator[Write]:
         for rank, count in hosts:
             key, number, left = host_name(rank), 0, self._rows_a_host
-            known = Host(offset, START_MS - KNOWN_FOR_MS // 2, fetches=10, latency_ms=LATENCY_MS)
-            yield Write("hosts", host_key(key), pack(known), offset)
-            robots = Robots(offset, START_MS + KNOWN_FOR_MS, ROBOTS, START_MS, 200)
-            yield Write("hosts", robots_key(key, f"https://www.{key}"), pack(robots), offset)
+            yield Write("hosts", host_key(key), host_row(), offset)
+            yield Write("hosts", robots_key(key, f"https://www.{key}"), robots_row(), offset)
             while number < count:
                 size = min(MERGED if count - number >= MERGED else FOUND, count - number)
                 numbers = range(number, number + size)
                 value = pack(Page(offset, [fingerprint(rank, each) for each in numbers]))
                 yield Write("backlog", page_key(RUN, key, 50, offset), value, offset)
                 for each in numbers[:left]:
-                    row = Seen(
-                        offset, url_of(rank, each), key, 3, 50, False, [Step(offset, 0, ACCEPTED)], url_of(rank, 0)
-                    )
-                    yield Write("seen", seen_key(RUN, fingerprint(rank, each)), pack(row), offset)
+                    yield Write("seen", seen_key(RUN, fingerprint(rank, each)), seen_row(rank, each, offset), offset)
                 left = max(0, left - size)
                 number, offset = number + size, offset + 1
                 self.pages += 1

@@ -85,10 +85,20 @@ async def run(point: Point) -> dict[str, object]:
         folder = Path(name)
         async with _site(point, folder) as site:
             done = await crawl(point.catalogue, folder / "state", site, point.environ, point.fetchers)
-        return figures(point, done)
+        return figures(point, done, kafka_bytes(folder / "state"))
 
 
-def figures(point: Point, done: Crawled) -> dict[str, object]:
+def kafka_bytes(state: Path) -> dict[str, int]:
+    """What each topic holds on the broker's disk, by name."""
+    found: dict[str, int] = {}
+    for segment in state.glob("**/*.log"):
+        topic, _, partition = segment.parent.name.rpartition("-")
+        if topic and partition.isdigit():
+            found[topic] = found.get(topic, 0) + segment.stat().st_size
+    return found
+
+
+def figures(point: Point, done: Crawled, topics: dict[str, int]) -> dict[str, object]:
     """What is told of one crawl."""
     return {
         "point": point.name,
@@ -103,6 +113,7 @@ def figures(point: Point, done: Crawled) -> dict[str, object]:
         "cpu_ms_per_page": {name: round(s / done.pages * 1000, 2) for name, s in sorted(done.used.cpu_s.items())},
         "cpu_ms_per_page_in_all": round(done.cpu_ms_per_page(), 2),
         "peak_rss_mib": done.used.peak_total_rss // 2**20,
+        "kafka_bytes_per_page": {name: round(size / done.pages) for name, size in sorted(topics.items())},
     }
 
 
