@@ -1,5 +1,6 @@
 """How deep data may be nested that is to be stored: sites and plugins nest as they like, stores do not."""
 
+from collections.abc import Iterable
 from typing import Any
 
 _NESTS = frozenset({dict, list})
@@ -18,6 +19,11 @@ def deeper_than(value: Any, most: int) -> bool:
         inside = (each if type(each) is list else each.values() for each in level)
         level = [inner for each in inside for inner in each if type(inner) in _NESTS]
     return bool(level)
+
+
+def is_flat(values: Iterable[Any]) -> bool:
+    """True when none of these nests, as is the case with most records."""
+    return not any([type(each) in _NESTS for each in values])  # noqa: C419  (a list of a few is faster)
 
 
 def may_be_deeper_than(encoded: bytes, most: int) -> bool:

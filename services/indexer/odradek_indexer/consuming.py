@@ -12,7 +12,7 @@ from odradek.contracts import Item, ItemChanged, PageSeen, decode, encode
 from odradek.errors import InfrastructureAway
 from odradek.kafka.deadletter import dead_record
 from odradek.kafka.records import Done, Poison, Record, Send, Stage
-from odradek.nesting import MAX_DEPTH, deeper_than, may_be_deeper_than
+from odradek.nesting import MAX_DEPTH, deeper_than, is_flat, may_be_deeper_than
 from odradek.stores import dead_letter_document, page_of, plain
 from odradek.topics import CHANGES, LOGS
 from odradek_indexer import metrics
@@ -178,6 +178,8 @@ def _decoded(record: Record) -> Item | PageSeen | Poison:
         item = decode(Item, value)
     except msgspec.DecodeError as error:
         return Poison(record, UNDECODABLE, str(error))
+    if is_flat(item.data.values()) and is_flat(item.meta.values()):
+        return item
     if may_be_deeper_than(value, MAX_DEPTH) and deeper_than([item.data, item.meta], MAX_DEPTH + 1):
         return Poison(record, UNSTORABLE, f"its data is nested deeper than {MAX_DEPTH} levels")
     return item

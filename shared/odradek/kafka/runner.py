@@ -142,7 +142,7 @@ class Runner:
                 waiting, last = self._inbox.qsize(), monotonic()
         while len(records) < max_records and not self._inbox.empty():
             records.append(self._inbox.get_nowait())
-        return [record for record in records if self.intake.hand.begin(record)]
+        return self.intake.hand.begin_all(records)
 
     def _deliver(self, records: list[Record]) -> None:
         for record in records:

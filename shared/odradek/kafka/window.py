@@ -82,6 +82,16 @@ class InHand:
             self._waiting.discard(place)
             return True
 
+    def begin_all(self, records: Iterable[Record]) -> list[Record]:
+        """Those of the records that are to be handled."""
+        with self._changed:
+            if self._closed:
+                return []
+            waiting = self._waiting
+            begun = [record for record in records if (record.partition, record.offset) in waiting]
+            waiting.difference_update([(record.partition, record.offset) for record in begun])
+            return begun
+
     def finish(self, records: Iterable[Record]) -> None:
         """These are done and acknowledged."""
         with self._changed:
