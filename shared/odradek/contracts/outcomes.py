@@ -23,6 +23,9 @@ FailureClass = Literal[
 ]  # fmt: skip
 """Why a fetch failed, apart from `http_NNN` (a final status that is no success)."""
 
+MISSING: tuple[str, ...] = ("http_404", "http_410")
+"""How a fetch fails of a page that is not there any more."""
+
 GIVEN_BACK: frozenset[str] = frozenset(("paused", "inherited", "abandoned", "overdue"))
 """Why a fetcher gives a request back, to be sent again with the same try: its job is paused; it came with a partition
 of another fetcher, which may have carried it out; it was broken off because its partition may be another's by now; a

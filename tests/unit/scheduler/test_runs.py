@@ -19,7 +19,7 @@ from odradek.contracts import (
     RunPlan,
 )
 from odradek_scheduler.core.jobs import Job
-from odradek_scheduler.core.running import is_due
+from odradek_scheduler.core.resting import is_due
 from odradek_scheduler.core.state import Visit
 
 from .harness import NOW_MS, Crawl, a_job, a_link
@@ -458,6 +458,23 @@ def test_pages_that_stay_the_same_rest_for_longer_and_longer_and_changes_bring_t
     assert visited["lively"] == list(range(2, 22))
     assert visited["still"] == [2, 3, 5, 8, 13, 21]
     assert crawl.ledger(run=20).reasons["skipped"] == {"not_due": 1}
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_page_that_is_gone_is_asked_for_once_more_and_then_rests_until_it_is_back(known: bool) -> None:  # noqa: FBT001  (a row)
+    gone = {"outcome": "failed", "reason": "http_404", "status": 404, "kept": False}
+    crawl = Recurring("there", "a", schedule=ADAPTIVE, seeds=False)
+    crawl.crawl_all(**({} if known else {"a": gone}))
+    visited = []
+    for run in range(2, 17):
+        crawl.end_run()
+        for request in crawl.after(s=3600).dispatch():
+            if request.fp == "a":
+                visited.append(run)
+                crawl.finish(request, **gone if run < 14 else {"version": a_version(request)})
+            else:
+                crawl.finish(request, version=a_version(request, digest=f"d-{run}"))
+    assert visited == [2, 3, 4, 6, 9, 14, 15, 16]
 
 
 def test_a_page_rests_no_longer_than_the_job_allows() -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from odradek.contracts import (
+    MISSING,
     Discovered,
     EcsError,
     EcsEvent,
@@ -25,8 +26,6 @@ from odradek.urls import CrawlUrl
 from odradek_parser.core.parsing import Reading, Target
 
 SERVICE = "parser"
-MISSING = ("http_404", "http_410")
-"""What a page answers that is not there any more."""
 MOST_ETAG_CHARS = 200
 """A longer one is not kept for every URL: the hash of the body tells the same."""
 MOST_DATE_CHARS = 40

@@ -43,6 +43,7 @@ from odradek_scheduler.core import (
     politeness,
     quarantine,
     reopening,
+    resting,
     robots,
     running,
     sitemaps,
@@ -110,7 +111,7 @@ class Fold:
         seen = self._touched.seen(key)
         if seen is not None and seen.steps[0].place < (self._offset, index):
             if fact.lastmod is not None:
-                running.lastmod_heard(self._touched, run, fact, seen, (self._offset, index))
+                resting.lastmod_heard(self._touched, run, fact, seen, (self._offset, index))
             if counts:
                 ledger.links_found += 1
                 ledger.duplicates += 1
@@ -143,7 +144,7 @@ class Fold:
                 ledgers.count_retry(ledger, fact)
         else:
             if seen.steps[-1].place < (self._offset, index):
-                seen.visit = running.learned(seen.visit, fact)
+                seen.visit = resting.learned(seen.visit, fact)
             seen.record(Step(self._offset, index, fact.outcome, 0, fact.reason, fact.status))
             self.effects.ended.append((run, fact.fp, fact.attempt))
             if counts:

@@ -40,7 +40,7 @@ class Visit(msgspec.Struct, array_like=True, frozen=True):
     rules: str
     """Those it was read with (`PageVersion.rules`)."""
     at_ms: int
-    """When it was there last, changed or not."""
+    """When it was asked for last, and was there, changed or not, or was missing."""
     changed_ms: int
     """When it was read last because it had changed."""
     calm: int = 0
@@ -48,6 +48,8 @@ class Visit(msgspec.Struct, array_like=True, frozen=True):
     digest: str | None = None
     etag: str | None = None
     last_modified: str | None = None
+    missing: bool = False
+    """It was not there then; the rest is what it was before."""
 
 
 class Seen(msgspec.Struct, array_like=True):
