@@ -1,8 +1,8 @@
 """`make bench-hosts`: the frontier's core with a million hosts and the index of a hundred million URLs, by a clock.
 
-The scheduler's own core, its dispatcher and its tables on disk, in one process that owns all partitions; no Kafka.
-Sites answer after 200 to 300 ms of simulated time and tell of one new URL a page; some throttle. Pages of the backlog
-are written as merging leaves them, and of each host the rows of `seen` that come first (`--rows`).
+The scheduler's own core and dispatcher in one process that owns all partitions or `--own` of them; no Kafka. Its tables
+are on disk, or made up as they are read. Sites answer after 200 to 300 ms of simulated time and tell of one new URL a
+page; some throttle. The backlog is as merging leaves it, and each host's first rows of `seen` are there (`--rows`).
 
 Printed are memory by part, CPU microseconds a fact folded and a request sent (the tables' background threads apart),
 by stretches of the run; how evenly hosts were served; whether a delay was ever cut short; what a take-over takes.
@@ -51,6 +51,7 @@ class Process:
         self.stores = Stores(folder, value_offset)
         self.hosts = urls_of_hosts(options.hosts, options.urls)
         self.found: dict[str, Any] = {"hosts": options.hosts, "urls": sum(self.hosts), "partitions": options.partitions}
+        self.ranks: list[list[int]] = [[] for _ in range(options.own or options.partitions)]
         self.now_ms = START_MS
         self.offsets = [0] * options.partitions
         self.watch, self.collector = Stopwatch(), Collector()
@@ -73,10 +74,11 @@ class Process:
     def fill(self) -> None:
         """The backlog of every partition."""
         began, pages = time.process_time(), 0
-        mine: list[list[int]] = [[] for _ in range(self.options.partitions)]
         for rank in range(len(self.hosts)):
-            mine[partition_of(host_name(rank), self.options.partitions)].append(rank)
-        for number, ranks in enumerate(mine):
+            number = partition_of(host_name(rank), self.options.partitions)
+            if number < len(self.ranks):
+                self.ranks[number].append(rank)
+        for number, ranks in enumerate(self.ranks):
             filled = self._filled(number, ranks)
             self._fold(self.core(number), number, [JobChanged(job=JOB, version=1, epoch=1, spec=self.spec)])
             urls, at = filled.urls, self.offsets[number]
@@ -84,6 +86,7 @@ class Process:
             self.tables[number].write([Write("ledger", ledger_key(RUN), pack(ledger), at)])
             self.offsets[number] += 1
             pages += filled.pages
+        self.found |= {"owned": {"partitions": len(self.ranks), "hosts": sum(map(len, self.ranks))}}
         self.found |= {"backlog_pages": pages, "filling_cpu_s": round(time.process_time() - began)}
 
     def _filled(self, number: int, ranks: list[int]) -> Filling | MadeTables:
@@ -103,18 +106,19 @@ class Process:
         self.owned = []
         gc.collect()
         empty, steps, spans = _rss(), [0.0], []
-        for number in range(self.options.partitions):
+        for number in range(len(self.ranks)):
             core, began = self.core(number), time.thread_time()
             before = began
             for _ in core.releasing(self.now_ms):
                 steps.append((now := time.thread_time()) - before)
                 before = now
             spans.append(time.thread_time() - began)
+            self.tell({"taken_over": number, "cpu_s": round(spans[-1], 2), "rss_mib": _rss() // MIB})
             self.owned.append(Owned(number, core, None))
         gc.collect()
         took = {"rss_before_mib": empty // MIB, "hosts_and_index_mib": (_rss() - empty) // MIB}
         return took | {
-            "bytes_a_host": round((_rss() - empty) / len(self.hosts)),
+            "bytes_a_host": round((_rss() - empty) / sum(map(len, self.ranks))),
             "a_partition_cpu_s": round(statistics.mean(spans), 2), "longest_step_cpu_ms": round(max(steps) * 1000),
         }  # fmt: skip
 
@@ -180,7 +184,7 @@ class Process:
         """CPU milliseconds of what concerns all hosts of a partition at once: nothing else goes on meanwhile."""
         one, took = self.owned[0].core, {}
         changes = {"pause": "paused", "resume": "running", "cancel": "cancelled"}
-        works: dict[str, Callable[[], object]] = {"figures": lambda: one.figures(self.now_ms)}
+        works: dict[str, Callable[[], object]] = {"figures": lambda: next(one.counting(self.now_ms), None)}
         for version, (name, wanted) in enumerate(changes.items(), 2):
             fact = JobChanged(job=JOB, version=version, epoch=1, wanted=wanted, spec=self.spec, at_ms=self.now_ms)
             works[name] = lambda fact=fact: self._fold(one, 0, [fact])  # type: ignore[misc]  # bound in the loop
@@ -193,7 +197,8 @@ class Process:
 
     def judged(self) -> dict[str, Any]:
         """Politeness and fairness as the sites have seen them."""
-        asked, late = sorted(self.sites.asked), sorted(self.sites.late_ms) or [0]
+        asked = sorted(self.sites.asked[rank] for ranks in self.ranks for rank in ranks)
+        late = sorted(self.sites.late_ms) or [0]
         return {
             "requests": self.sites.sent, "before_the_delay_was_over": self.sites.rude,
             "over_the_delay_ms": {"p50": late[len(late) // 2], "p99": late[len(late) * 99 // 100]},
@@ -233,6 +238,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--hosts", type=int, default=1_000_000)
     parser.add_argument("--urls", type=int, default=100_000_000)
     parser.add_argument("--partitions", type=int, default=12)
+    parser.add_argument("--own", type=int, default=0, help="only so many of the partitions are this process's")
     parser.add_argument("--requests", type=int, default=3_000_000)
     parser.add_argument("--stretches", type=int, default=6, help="into which the run is divided")
     parser.add_argument("--tables", choices=["disk", "made"], default="disk", help="made up as they are read, or real")

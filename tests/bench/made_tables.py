@@ -70,8 +70,9 @@ class MadeTables:
         small, large = b"x" * (len(fingerprint(0, 0)) + 3) * FOUND, b"x" * (len(fingerprint(0, 0)) + 3) * MERGED
         for rank in self._ranks:
             offset, merged = self._first[rank], self._counts[rank] // MERGED
+            host = page_key(RUN, host_name(rank), 50, 0)[:-16]
             for number in range(page_count(self._counts[rank])):
-                key = page_key(RUN, host_name(rank), 50, offset + number)
+                key = host + b"%016x" % (offset + number)
                 if key not in written:  # who builds an index looks at keys and sizes only
                     yield key, large if number < merged else small
 

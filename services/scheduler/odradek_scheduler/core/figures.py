@@ -1,10 +1,13 @@
 """One partition in numbers."""
 
+from collections.abc import Generator
 from dataclasses import dataclass, field, fields
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from odradek_scheduler.core.hosts import Agenda
 from odradek_scheduler.core.memory import Memory
+
+HOSTS_A_STEP: Final = 1_000
 
 
 def _says(text: str) -> Any:
@@ -29,13 +32,16 @@ class Figures:
         return Figures(**{each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(self)})
 
 
-def figures(memory: Memory, agenda: Agenda, now_ms: int) -> Figures:
-    """Of one partition that dispatches."""
+def counting(memory: Memory, agenda: Agenda, now_ms: int) -> Generator[None, None, Figures]:
+    """Of one partition that dispatches, step by step: it goes over all hosts, perhaps a hundred thousand."""
     pages = backing_off = 0
-    for key, host in memory.hosts.items():
+    for number, (key, host) in enumerate(list(memory.hosts.items()), 1):
         for queue in host.queues.values():
             pages += len(queue.ready) - len(queue.gone) + len(queue.waiting)
         backing_off += memory.cache.host(key).back_off_until_ms > now_ms
+        if number % HOSTS_A_STEP == 0:
+            memory.cache.trim()
+            yield
     memory.cache.trim()
     ready = len(agenda.turns)
     return Figures(

@@ -1,6 +1,6 @@
 """One frontier partition: the fold of its log, and what may be sent now. The shell around it does all I/O."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -21,7 +21,7 @@ from odradek_scheduler.core.cache import Cache
 from odradek_scheduler.core.dispatch import Dispatcher
 from odradek_scheduler.core.effects import ToPartition
 from odradek_scheduler.core.expiring import Expiries
-from odradek_scheduler.core.figures import Figures, figures
+from odradek_scheduler.core.figures import Figures, counting
 from odradek_scheduler.core.fold import Fold
 from odradek_scheduler.core.keys import run_id, split_run_id
 from odradek_scheduler.core.learning import UNPARSED_LEASE_MS, Learning
@@ -290,9 +290,9 @@ class Partition:
         body = {"recovering": True} if counted is None else {"recount": counted}
         return Answer(id=question.id, partition=self._partition, body=body, at_ms=now_ms)
 
-    def figures(self, now_ms: int) -> Figures:
-        """The partition in numbers; goes over its hosts, so not to be asked all the time."""
-        return figures(self._memory, self._dispatcher.agenda, now_ms)
+    def counting(self, now_ms: int) -> Generator[None, None, Figures]:
+        """The partition in numbers, step by step; goes over its hosts, so not to be asked all the time."""
+        return counting(self._memory, self._dispatcher.agenda, now_ms)
 
     def jobs(self) -> Iterable[str]:
         """Jobs known here."""
