@@ -12,9 +12,10 @@ from odradek.engines.engine import LOOPBACK, Engine, free_port, http_answers
 from odradek.engines.kafka import kafka_engine
 from odradek.engines.stores import elasticsearch_engine, mongodb_engine
 from odradek.errors import UserError
-from odradek.kafka.admin import apply_topics
+from odradek.kafka.admin import apply_topics, partitions_of
 from odradek.runtime.supervisor import Child, Happened, Supervisor
 from odradek.settings import Settings
+from odradek.topics import SCHEDULED
 
 EMBEDDED_PARTITIONS = 1
 """Of each topic when an embedded broker is new, but as many as there are fetchers. librdkafka sends a request for each
@@ -89,10 +90,21 @@ class Stack:
         if kafka is not None:
             await self.supervisor.start(kafka.child())
         started = self._note("engines_s", started)
-        await asyncio.to_thread(apply_topics, Settings.read(self.env))
+        settings = Settings.read(self.env)
+        await asyncio.to_thread(apply_topics, settings)
+        await asyncio.to_thread(self._warn_of_idle_fetchers, settings)
         started = self._note("topics_s", started)
         await self.supervisor.start(*self._services())
         self._note("services_s", started)
+
+    def _warn_of_idle_fetchers(self, settings: Settings) -> None:
+        wanted = self._options.fetchers
+        found = partitions_of(settings, SCHEDULED) if wanted > EMBEDDED_PARTITIONS else wanted
+        if found < wanted:
+            self._notice(
+                f"The topics that exist have {found} partitions, so only so many of {wanted} fetchers have work; "
+                "a new state folder gets as many partitions as fetchers."
+            )
 
     async def stop(self) -> None:
         """Services first, so that they can finish; then the engines."""

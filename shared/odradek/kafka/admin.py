@@ -42,6 +42,15 @@ def apply_topics(settings: Settings) -> list[str]:
     return [settings.topic(topic.name) for topic in missing]
 
 
+def partitions_of(settings: Settings, topic: str) -> int:
+    """How many partitions a topic (name without prefix) has; 0: it does not exist.
+
+    Raises:
+        InfrastructureAway: the brokers do not answer, or not in time.
+    """
+    return _existing(AdminClient(connection_config(settings))).get(settings.topic(topic), 0)
+
+
 def differences(settings: Settings) -> list[str]:
     """How the topics on the brokers differ from the table, a sentence each; empty: they do not.
 
