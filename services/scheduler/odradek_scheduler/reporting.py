@@ -69,7 +69,10 @@ class Reporter:
             await asyncio.sleep(HOSTS_EVERY_S)
             now = now_ms()
             for owned in self._ownership:
-                self._outbox.send(Send(HOSTS, report.key, encode(report)) for report in owned.core.host_reports(now))
+                if self._ownership.get(owned.number) is owned:  # it may be taken away while other work goes on
+                    reports = owned.core.host_reports(now)
+                    self._outbox.send(Send(HOSTS, report.key, encode(report)) for report in reports)
+                await asyncio.sleep(0)
 
 
 async def _within(event: asyncio.Event, seconds: float) -> None:
