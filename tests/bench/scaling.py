@@ -62,9 +62,11 @@ class Costs:
         quiet = self.one("scrapy_ms_quiet") / self.one("scrapy_ms_in_the_run")
         return self.one("cpu_ms_a_page", process) * quiet
 
-    def topics(self) -> dict[str, tuple[float, int]]:
+    def topics(self, records_a_page: float) -> dict[str, tuple[float, int]]:
         """Bytes a page, and how many read them, by topic."""
-        return {name: (size, readers) for name, (size, readers, _) in self.told["kafka_bytes_a_page"].items()}
+        found = {name: (size, readers) for name, (size, readers, _) in self.told["kafka_bytes_a_page"].items()}
+        size, readers = found["items"]
+        return found | {"items": (size * records_a_page / self.one("records_a_page"), readers)}
 
 
 def needs(goal: Goal, costs: Costs) -> dict[str, str]:
@@ -75,8 +77,9 @@ def needs(goal: Goal, costs: Costs) -> dict[str, str]:
     by_waiting = rate * latency_s / goal.fetch_concurrency
     replicas = {service: max(1, ceil(count)) for service, count in cores.items()}
     replicas["fetcher"] = max(replicas["fetcher"], ceil(by_waiting))
-    into = rate * sum(size for size, _ in costs.topics().values()) / MB
-    out = rate * sum(size * readers for size, readers in costs.topics().values()) / MB
+    topics = costs.topics(goal.records_a_page)
+    into = rate * sum(size for size, _ in topics.values()) / MB
+    out = rate * sum(size * readers for size, readers in topics.values()) / MB
     copies = costs.one("replication")
     brokers = max(3, ceil((into * copies + into * (copies - 1) + out) / costs.one("broker_mb_per_s")))
     partitions = _round_up(max(replicas.values()))
@@ -132,7 +135,10 @@ def tables(costs: Costs) -> str:
     )
     sent = _table(
         ["topic", "bytes a page", "read by"],
-        [[name, f"{size:,.0f}", f"{readers}"] for name, (size, readers) in costs.topics().items()],
+        [
+            [name, f"{size:,.0f}", f"{readers}"]
+            for name, (size, readers) in costs.topics(costs.one("records_a_page")).items()
+        ],
     )
     return f"{cores}\n{sent}\n{first}\n{second}"
 
