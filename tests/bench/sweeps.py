@@ -1,7 +1,7 @@
 """`make bench-sweeps`: how throughput follows the number of fetchers on a slow site, and the size of pages.
 
-`fetchers`: 1, 2 and 4 of them, each with 16 requests at a time, on a site of 20 hosts that takes 300 ms to answer: one
-can do 53 pages a second at most, so what is measured is whether others add theirs. `size`: pages of 2 KB to 1 MB from
+`fetchers`: 1, 2 and 4 of them, each with few requests at a time, on a site of 20 hosts that takes 300 ms to answer:
+with 16 (`--at-once`) one can do 53 pages a second at most, so what is measured is whether others add theirs. `size`: pages of 2 KB to 1 MB from
 nginx, with the cores as the limit. Each run is a whole crawl on embedded engines with everything on (ledger, dedupe,
 robots.txt, events, items in MongoDB), from the acceptance of the job to its last item and event in the stores.
 """
@@ -25,8 +25,6 @@ from odradek.engines.engine import free_port, http_answers
 from odradek.testing.site import Catalogue
 
 LATENCY_S = 0.3
-AT_ONCE = 16
-"""Requests of one fetcher on the slow site."""
 SIZES = {2: (5, 1, 0, 3000), 20: (237, 10, 14, 3000), 200: (3050, 10, 14, 1000), 1000: (15_600, 10, 14, 300)}
 """By KB a page: words of a record, records, links far away, pages. A page of 2 KB has room for one record only."""
 
@@ -42,12 +40,12 @@ class Point:
     environ: dict[str, str] = field(default_factory=dict)
 
 
-def points(sweep: str, pages: int | None) -> Iterator[Point]:
+def points(sweep: str, pages: int | None, at_once: int) -> Iterator[Point]:
     """The crawls of a sweep."""
     if sweep == "fetchers":
         for fetchers in (1, 2, 4):
             catalogue = Catalogue(pages=pages or 2000, port=free_port())
-            environ = {"ODRADEK_FETCH_CONCURRENCY": str(AT_ONCE)}
+            environ = {"ODRADEK_FETCH_CONCURRENCY": str(at_once)}
             yield Point(f"{fetchers} fetchers", catalogue, fetchers, LATENCY_S, environ)
         return
     for size_kb, (words, cards, far, count) in SIZES.items():
@@ -122,9 +120,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sweeps", nargs="+", default=["fetchers", "size"], choices=["fetchers", "size"])
     parser.add_argument("--pages", type=int, help="of each crawl; by default as many as take some ten seconds")
+    parser.add_argument("--at-once", type=int, default=16, help="requests of one fetcher on the slow site")
     given = parser.parse_args()
     for sweep in given.sweeps:
-        for point in points(sweep, given.pages):
+        for point in points(sweep, given.pages, given.at_once):
             print(json.dumps(asyncio.run(run(point))), flush=True)  # noqa: T201  (its purpose)
 
 
