@@ -1,9 +1,10 @@
 """`make bench-sweeps`: how throughput follows the number of fetchers on a slow site, and the size of pages.
 
 `fetchers`: 1, 2 and 4 of them, each with few requests at a time, on a site of 20 hosts that takes 300 ms to answer:
-with 16 (`--at-once`) one can do 53 pages a second at most, so what is measured is whether others add theirs. `size`: pages of 2 KB to 1 MB from
-nginx, with the cores as the limit. Each run is a whole crawl on embedded engines with everything on (ledger, dedupe,
-robots.txt, events, items in MongoDB), from the acceptance of the job to its last item and event in the stores.
+with 16 (`--at-once`) one can do 53 pages a second at most, so what is measured is whether others add theirs. `size`:
+pages of 2 KB to 1 MB from nginx, with the cores as the limit. Each run is a whole crawl on embedded engines with
+everything on (ledger, dedupe, robots.txt, events, items in MongoDB), from the acceptance of the job to its last item
+and event in the stores.
 """
 
 import argparse
