@@ -6,10 +6,10 @@ beats the header. Labels are those of the Encoding standard, so `iso-8859-1` mea
 
 import codecs
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+import msgspec
 from charset_normalizer import from_bytes
 
 Source = Literal["bom", "header", "meta", "utf-8", "detector", "fallback"]
@@ -48,8 +48,7 @@ _WEB = [
 """What the detector may find: encodings that pages are in, of the Encoding standard."""
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(msgspec.Struct, frozen=True):
     """A body as text."""
 
     text: str

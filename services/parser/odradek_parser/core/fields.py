@@ -1,10 +1,11 @@
 """The fields of a rule, compiled once: where a value is found, what it becomes, and what is wrong with it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import jmespath
+import msgspec
 from lxml import etree
 
 from odradek.patterns import compile_pattern
@@ -30,18 +31,17 @@ class Empty:
         self.why = why
 
 
-@dataclass(slots=True)
-class Here:
+class Here(msgspec.Struct):
     """Where a record is being read, and what is wrong with it so far."""
 
     document: Document
     tree: Tree | None
     """Null for JSON."""
     setting: Setting
-    problems: list[str] = field(default_factory=list)
+    problems: list[str] = []
     found: int = 0
     """Fields that had a value of their own."""
-    empty: list[str] = field(default_factory=list)
+    empty: list[str] = []
     """Why the others had none."""
 
 

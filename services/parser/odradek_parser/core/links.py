@@ -1,8 +1,9 @@
 """Outlinks: what a page's references mean, which of them belong to the crawl, and which are news."""
 
 from collections.abc import Container, Iterable
-from dataclasses import dataclass, field
 from functools import lru_cache
+
+import msgspec
 
 from odradek.contracts import Links
 from odradek.scope import Scope
@@ -17,15 +18,14 @@ RESOLVED_LIMIT = 50_000
 """Absolute references remembered for one job: navigation repeats on every page."""
 
 
-@dataclass(slots=True)
-class Sifted:
+class Sifted(msgspec.Struct):
     """What became of the references of one page."""
 
-    forwarded: list[CrawlUrl] = field(default_factory=list)
+    forwarded: list[CrawlUrl] = []
     """In scope and not known to have been forwarded before; each once."""
     duplicates: int = 0
-    refused: dict[str, int] = field(default_factory=dict)
-    lastmods: dict[str, str] = field(default_factory=dict)
+    refused: dict[str, int] = {}
+    lastmods: dict[str, str] = {}
     """By fingerprint, what a sitemap says of the last change."""
 
     def counts(self) -> Links:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Container
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
@@ -33,8 +32,7 @@ class RawLink(msgspec.Struct, frozen=True, gc=False):
     lastmod: str | None = None
 
 
-@dataclass(slots=True)
-class PageFacts:
+class PageFacts(msgspec.Struct):
     """What was read off a page."""
 
     title: str | None = None
@@ -48,9 +46,9 @@ class PageFacts:
     """Directives of meta elements for all robots, lower case."""
     refresh: str | None = None
     """Where a meta refresh leads; absolute."""
-    properties: list[tuple[str, str]] = field(default_factory=list)
+    properties: list[tuple[str, str]] = []
     """Meta elements with a `property` or `name` that has a prefix, such as og:title."""
-    links: list[RawLink] = field(default_factory=list)
+    links: list[RawLink] = []
 
 
 def read_page(tree: LexborTree, url: str, *, products: Container[str] = (), language: str | None = None) -> PageFacts:

@@ -1,7 +1,6 @@
 """One page: its outcome, its links, its records. Pure; what it decides is told as a value."""
 
 from collections.abc import Container
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -45,14 +44,13 @@ class Target(msgspec.Struct, frozen=True):
     """What a sitemap says of its last change."""
 
 
-@dataclass(slots=True)
-class Reading:
+class Reading(msgspec.Struct):
     """What became of one page."""
 
     kept: bool = False
-    targets: list[Target] = field(default_factory=list)
-    sifted: Sifted = field(default_factory=Sifted)
-    records: list[Record] = field(default_factory=list)
+    targets: list[Target] = []
+    sifted: Sifted = msgspec.field(default_factory=Sifted)
+    records: list[Record] = []
     url: str = ""
     """Where the body came from."""
     text: Text | None = None
@@ -61,7 +59,7 @@ class Reading:
     """Directives for robots that were obeyed."""
     content: str | None = None
     """What a page shows, in short (see `novelty`)."""
-    sitemaps: list[CrawlUrl] = field(default_factory=list)
+    sitemaps: list[CrawlUrl] = []
     """That an index names, for the frontier to ask for."""
 
 

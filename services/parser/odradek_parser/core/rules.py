@@ -53,6 +53,7 @@ class Rule:
         self.rule = rule
         self.visits = visits
         self.type = rule.type
+        self._key = rule.key
         self.match = None if rule.match is None else compile_pattern(rule.match)
         self.reads_json = rule.reads_json
         self.engine: Engine = "lexbor" if _all_fast(rule) else "beautifulsoup"
@@ -143,13 +144,14 @@ class Rule:
             return None
         problems = here.problems
         key: tuple[str, ...] = ()
-        if self.rule.key:
-            values = [data.get(name) for name in self.rule.key]
-            problems += [
-                f"{name}: is part of the key and empty"
-                for name, value in zip(self.rule.key, values, strict=True)
-                if value in (None, []) and not any(problem.startswith(f"{name}:") for problem in problems)
-            ]
+        if self._key:
+            values = [data.get(name) for name in self._key]
+            if None in values or [] in values:
+                problems += [
+                    f"{name}: is part of the key and empty"
+                    for name, value in zip(self._key, values, strict=True)
+                    if value in (None, []) and not any(problem.startswith(f"{name}:") for problem in problems)
+                ]
             key = tuple(map(str, values))
         return Record(self.type, position, data, key, tuple(problems), tuple(here.empty))
 
