@@ -66,7 +66,7 @@ def _row(run: dict[str, Any]) -> dict[str, Any]:
     return {
         "run": run["run"],
         "state": run["state"],
-        "began": f"{timestamp(run['began_at_ms'])[:19].replace('T', ' ')}Z",
+        "began": f"{timestamp(run['began_at_ms'])[5:19].replace('T', ' ')}Z",
         "late": _span(run["late_ms"]) if run["late_ms"] >= LATE_MS else None,
         "took": _span(run["duration_ms"]),
         "in time": None if run["met"] is None else "yes" if run["met"] else "no",
