@@ -20,6 +20,10 @@ from odradek.kafka.records import Send
 from odradek.settings import Settings
 
 POLL_S: Final = 0.005
+FLUSH_POLL_S: Final = 0.002
+CHANGELOG_LINGER_MS: Final = 50
+"""Nobody reads changelogs but a successor, and only a flush waits for them, a few times a second: in requests of their
+own they would take the broker more than all else that the scheduler says."""
 EBB_MESSAGES: Final = 20_000
 """Above so many unacknowledged messages the log is not read on."""
 
@@ -81,7 +85,8 @@ class AcknowledgedProducer(faust_producer.Producer):
         super().__init__(transport, **kwargs)
         self._settings = settings
         self._acknowledged = acknowledged
-        self._kafka = confluent_kafka.Producer(_config(settings))
+        self._kafka = confluent_kafka.Producer(_config(settings, linger_ms=1))
+        self._changelogs = confluent_kafka.Producer(_config(settings, linger_ms=CHANGELOG_LINGER_MS))
         self._tally = _Tally()
         self._epoch = _Epoch(self._tally)
         self._epochs = [self._epoch]
@@ -97,7 +102,8 @@ class AcknowledgedProducer(faust_producer.Producer):
 
     async def on_stop(self) -> None:
         """Send what is left, for a short while."""
-        self._kafka.flush(1.0)
+        for kafka in (self._kafka, self._changelogs):
+            kafka.flush(1.0)
 
     def outstanding(self) -> int:
         """Messages that Kafka has not acknowledged."""
@@ -115,9 +121,9 @@ class AcknowledgedProducer(faust_producer.Producer):
     ) -> None:
         """Hand one message to librdkafka; `topic` is the full name. What it refuses at once fails the next flush."""
         epoch = self._epoch
-        told = epoch.changelog_delivered if changelog else epoch.delivered
+        told, kafka = (epoch.changelog_delivered, self._changelogs) if changelog else (epoch.delivered, self._kafka)
         try:
-            self._kafka.produce(topic, value=value, key=key, partition=partition, headers=headers, on_delivery=told)
+            kafka.produce(topic, value=value, key=key, partition=partition, headers=headers, on_delivery=told)
         except confluent_kafka.KafkaException as error:
             self._tally.failure = error.args[0].str()
             return
@@ -144,8 +150,8 @@ class AcknowledgedProducer(faust_producer.Producer):
         self._epoch = _Epoch(self._tally)
         self._epochs = [*waited, self._epoch]
         while any(epoch.left for epoch in waited) and self._tally.failure is None:
-            self._kafka.poll(0)
-            await asyncio.sleep(0.001)
+            self._poll()
+            await asyncio.sleep(FLUSH_POLL_S)
         if self._tally.failure is not None:
             raise InfrastructureAway(f"Kafka refused a message: {self._tally.failure}")
         offsets: dict[tuple[str, int], int] = {}
@@ -184,15 +190,19 @@ class AcknowledgedProducer(faust_producer.Producer):
             if not self.outstanding():
                 self._sent.clear()
                 await self._sent.wait()
-            self._kafka.poll(0)
+            self._poll()
             await asyncio.sleep(POLL_S)
 
+    def _poll(self) -> None:
+        self._kafka.poll(0)
+        self._changelogs.poll(0)
 
-def _config(settings: Settings) -> dict[str, Any]:
+
+def _config(settings: Settings, *, linger_ms: int) -> dict[str, Any]:
     """A request is given up before the group takes this process for dead, so its sends end before a successor's."""
     timeout_ms = int(settings.session_timeout * 800)
     return producer_config(settings) | {
-        "linger.ms": 1,
+        "linger.ms": linger_ms,
         "request.timeout.ms": timeout_ms,
         "socket.timeout.ms": timeout_ms,
     }
