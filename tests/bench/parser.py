@@ -229,7 +229,9 @@ def _records(plan: Any, engine: Engine, meta: PageMeta, body: bytes, tree: Lexbo
     if tree is not None:
         document._lexbor = tree
     at, root = document.root(engine)
-    return [read_fields(plan.fields, Here(document, at, document.setting), node) for node in plan.each.all(at, root)]
+    nodes = plan.each.all(at, root)
+    at.expect(nodes)
+    return [read_fields(plan.fields, Here(document, at, document.setting), node) for node in nodes]
 
 
 def side_by_side(catalogue: Catalogue, pages: int) -> dict[str, float]:
