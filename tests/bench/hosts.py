@@ -24,7 +24,7 @@ import psutil
 from tests.bench.internet import JOB, RUN, START_MS, Collector, Filling, Sites, Stopwatch, host_name, urls_of_hosts
 from tests.bench.made_tables import MadeTables
 
-from odradek.contracts import Batch, Fact, JobChanged
+from odradek.contracts import Batch, Fact, JobChanged, Wanted
 from odradek.specification import JobSpecification
 from odradek.urls import partition_of
 from odradek_scheduler.core.keys import ledger_key
@@ -183,7 +183,7 @@ class Process:
     def at_once(self) -> dict[str, float]:
         """CPU milliseconds of what concerns all hosts of a partition at once: nothing else goes on meanwhile."""
         one, took = self.owned[0].core, {}
-        changes = {"pause": "paused", "resume": "running", "cancel": "cancelled"}
+        changes: dict[str, Wanted] = {"pause": "paused", "resume": "running", "cancel": "cancelled"}
         works: dict[str, Callable[[], object]] = {"figures": lambda: next(one.counting(self.now_ms), None)}
         for version, (name, wanted) in enumerate(changes.items(), 2):
             fact = JobChanged(job=JOB, version=version, epoch=1, wanted=wanted, spec=self.spec, at_ms=self.now_ms)
