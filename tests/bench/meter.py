@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import psutil
 
-EVERY_S = 0.5
+EVERY_S = 1.0
 ENGINES = {"kafka.Kafka": "kafka", "secantusd": "mongodb", "noida-db": "elasticsearch", "nginx": "site"}
 """A word of an engine's command line, and its name."""
 
@@ -69,7 +69,7 @@ class Meter:
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[None]:
-        """Reads every half second, and once at the end."""
+        """Reads every second, and once at the end."""
         task = asyncio.create_task(self._on_and_on())
         try:
             yield
