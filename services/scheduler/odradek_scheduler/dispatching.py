@@ -16,6 +16,8 @@ TOGETHER_S: Final = 0.004
 REST: Final = 10
 """So many times as long as a round has taken is rested before the next: a busy machine dispatches more at a time."""
 MOST_REST_S: Final = 0.025
+MOST_A_ROUND: Final = 512
+"""Requests sent in one round: with credits for thousands, all at once would hold up the event loop for seconds."""
 SAVING_MS: Final = 20
 PATIENCE_MS: Final = 5
 """After a round that found nothing although something is due."""
@@ -54,12 +56,12 @@ class Dispatcher:
     def round(self, now: int) -> int:
         """One look at every partition; returns after how many milliseconds to look again."""
         mine = [owned for owned in self._ownership if owned.core.dispatching]
-        free = self._in_flight - sum(owned.core.outstanding for owned in mine)
-        look_at = self._looked_at + self._patience_ms(free)
+        room = self._in_flight - sum(owned.core.outstanding for owned in mine)
+        look_at = self._looked_at + self._patience_ms(room)
         if now < look_at:
             return look_at - now
         self._looked_at = now
-        did = False
+        did, free = False, min(room, MOST_A_ROUND)
         for left, owned in self._in_turn(mine, now):
             sent = self._dispatch(owned, now, max(0, -(-free // left)))
             did = did or sent > 0
@@ -67,7 +69,7 @@ class Dispatcher:
             if sent and free <= 0:
                 break
         if free <= 0:
-            return IDLE_MS
+            return IDLE_MS if room <= MOST_A_ROUND else 0
         wakes = [wake for owned in mine if (wake := owned.core.wake_at_ms(now)) is not None]
         soonest = min(wakes, default=now + IDLE_MS) - now
         if soonest > 0:

@@ -1,7 +1,7 @@
 """All partitions of a process share its credits, fairly, and nothing is polled."""
 
 from odradek_scheduler.core.partition import Dispatched
-from odradek_scheduler.dispatching import IDLE_MS, PATIENCE_MS, SAVING_MS, Dispatcher
+from odradek_scheduler.dispatching import IDLE_MS, MOST_A_ROUND, PATIENCE_MS, SAVING_MS, Dispatcher
 from odradek_scheduler.owned import Owned
 
 NOW = 1_000_000
@@ -43,6 +43,16 @@ def test_no_more_is_in_flight_than_allowed_and_everyone_gets_a_share() -> None:
 
     assert sum(queue.outstanding for queue in queues) == 30
     assert min(queue.outstanding for queue in queues) == 2
+
+
+def test_with_credits_for_thousands_a_round_sends_some_and_the_next_follows_at_once() -> None:
+    queue = Queue(due=10_000)
+    dispatching = dispatcher(queue, in_flight=2 * MOST_A_ROUND + 1)
+
+    sent = [(dispatching.round(NOW + turn), queue.outstanding) for turn in range(3)]
+
+    assert sent == [(0, MOST_A_ROUND), (0, 2 * MOST_A_ROUND), (SAVING_MS - 1, 2 * MOST_A_ROUND)]
+    assert (dispatching.round(NOW + 1 + SAVING_MS), queue.outstanding) == (IDLE_MS, 2 * MOST_A_ROUND + 1)
 
 
 def test_what_is_unanswered_counts_against_the_credits() -> None:
