@@ -177,7 +177,7 @@ class QuickCarrier:
             max_field_size=MAX_LINE_BYTES,
             max_headers=MAX_HEADERS,
         )
-        protocol.transport.write(_head(order, origin, target) + (order.body or b""))
+        protocol.transport.write(head(order, origin, target) + (order.body or b""))
         protocol.start_timeout()
         while True:
             message, content = await protocol.read()
@@ -197,7 +197,7 @@ class QuickCarrier:
         return found
 
 
-def _head(order: Order, origin: str, target: str) -> bytes:
+def head(order: Order, origin: str, target: str) -> bytes:
     """Request line and headers (RFC 9112 sections 3 and 5).
 
     Raises:
