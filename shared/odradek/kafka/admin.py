@@ -1,6 +1,7 @@
 """Makes the topic table true: creates what is missing, and says what differs."""
 
 import time
+from collections.abc import Iterable
 from concurrent.futures import Future
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
@@ -19,6 +20,8 @@ from odradek.settings import Settings
 from odradek.topics import TOPICS, Topic
 
 TIMEOUT_S = 20.0
+ANNOUNCED_S = 120.0
+"""On a busy machine a broker may take most of a minute to lead the topics that it has created."""
 
 
 def apply_topics(settings: Settings) -> list[str]:
@@ -106,22 +109,22 @@ def wait_known(admin: AdminClient, names: set[str]) -> None:
     Raises:
         InfrastructureAway: the brokers do not answer, or not in time.
     """
-    deadline = time.monotonic() + TIMEOUT_S
+    deadline = time.monotonic() + ANNOUNCED_S
     while time.monotonic() < deadline:
         try:
             topics = admin.list_topics(timeout=TIMEOUT_S).topics
         except KafkaException as error:
             raise InfrastructureAway(f"Kafka does not answer: {error}") from error
-        if names <= set(topics) and all(_led(admin, topics[name]) for name in names):
+        if names <= set(topics) and _led(admin, [topics[name] for name in names]):
             return
         time.sleep(0.05)
     raise InfrastructureAway("the brokers do not announce the topics just created")
 
 
-def _led(admin: AdminClient, topic: TopicMetadata) -> bool:
+def _led(admin: AdminClient, topics: Iterable[TopicMetadata]) -> bool:
     """True once the leader of every partition answers for it; metadata is early by some tenths of a second."""
     latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # its stubs leave it out
-    asked = {TopicPartition(str(topic.topic), partition): latest for partition in topic.partitions}
+    asked = {TopicPartition(str(topic.topic), part): latest for topic in topics for part in topic.partitions}
     try:
         for future in admin.list_offsets(asked).values():
             future.result(timeout=TIMEOUT_S)
