@@ -52,14 +52,15 @@ class MadeTables:
     def scan(self, table: TableName, prefix: bytes, first: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """Keys that begin with `prefix`; of the backlog those of one host in order, but hosts in any."""
         written = self._written[table]
+        if table == "hosts":  # asked for one host's robots.txt only
+            name = robots_key(key := prefix.removesuffix(b"\0").decode(), f"https://www.{key}")
+            yield name, written.get(name) or robots_row()
+            return
         if table == "backlog" and not prefix:
             yield from self._pages(written)
-        elif table == "hosts" and (key := prefix.removesuffix(b"\0").decode()):
-            name = robots_key(key, f"https://www.{key}")
-            yield name, written.get(name) or robots_row()
-        for key_, value in sorted((key, value) for key, value in written.items() if value and key.startswith(prefix)):
-            if key_ >= first:
-                yield key_, value
+        for name, value in sorted((key, value) for key, value in written.items() if value and key.startswith(prefix)):
+            if name >= first:
+                yield name, value
 
     def write(self, writes: Iterable[Write]) -> None:
         """What was made up is not true of these any more."""
