@@ -108,6 +108,11 @@ def next_run(known: dict[str, Any]) -> int:
     return int(known.get("run", 1)) + (known.get("result") is not None)
 
 
+def has_ended(standing: dict[str, Any], run: int) -> bool:
+    """True when this run is over; what stands there may still be that of the run before."""
+    return standing["state"] in FINAL_STATES and standing["run"] >= run
+
+
 def digest_of(spec: JobSpecification) -> str:
     """What tells two crawls apart: the specification, whatever the order in which its fields were written."""
     return hashlib.sha256(json.dumps(spec.to_wire(), sort_keys=True).encode()).hexdigest()
@@ -162,11 +167,11 @@ class _Run:
         job, run = await asyncio.to_thread(self._submit, rest, known)
         accepted, startup_s = time.monotonic(), round(time.monotonic() - self._begun, 1)
         standing = await self._watch(rest, job, run, accepted)
-        if standing["state"] not in FINAL_STATES:
+        if not has_ended(standing, run):
             standing = await self._drain(rest, job)
         result = await asyncio.to_thread(self._result, rest, job, standing, startup_s, accepted)
         self._show.end()
-        if standing["state"] not in FINAL_STATES:
+        if not has_ended(standing, run):
             self._finish(result, None)
             return INTERRUPTED
         await asyncio.to_thread(self._write, rest, job, result["items"])
@@ -219,7 +224,7 @@ class _Run:
                     f"{first_page - self._begun:.1f} s after the command"
                 )
             self._show.progress(standing)
-            if (standing["state"] in FINAL_STATES and standing["run"] >= run) or self._stop.is_set():
+            if has_ended(standing, run) or self._stop.is_set():
                 return standing
             await self._until_interrupted(asyncio.sleep(POLL_S))
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from odradek.cli.crawl import _exit_code, _overrides, digest_of, next_run
+from odradek.cli.crawl import _exit_code, _overrides, digest_of, has_ended, next_run
 from odradek.cli.given import given
 from odradek.errors import UserError
 from odradek.specification import JobSpecification, validated
@@ -72,6 +72,11 @@ def test_the_same_command_goes_on_with_a_run_that_was_cut_off_and_after_its_end_
     known: dict[str, Any], run: int
 ) -> None:
     assert next_run(known) == run
+
+
+def test_the_end_of_the_run_before_is_not_that_of_this_one() -> None:
+    assert [has_ended({"state": "complete", "run": run}, 2) for run in (1, 2, 3)] == [False, True, True]
+    assert not has_ended({"state": "running", "run": 2}, 2)
 
 
 @pytest.mark.parametrize(
