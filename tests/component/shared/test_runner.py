@@ -299,3 +299,34 @@ async def test_a_partition_that_was_taken_away_while_it_was_paused_is_read_when_
             go.set()
             await until(lambda: len(handled) >= 16)
         await until(lambda: len(handled) == 32)
+
+
+class _Counting:
+    """A producer that counts how often it is asked."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._real, self.rounds = StageProducer(settings), 0
+
+    async def send(self, sends: list[Send], facts: list[ToFrontier]) -> None:
+        self.rounds += 1
+        await self._real.send(sends, facts)
+
+    def close(self) -> None:
+        self._real.close()
+
+
+async def test_results_that_come_one_after_the_other_are_settled_together_while_much_is_in_hand(
+    broker: MockBroker,
+) -> None:
+    settings = broker.settings()
+    put(settings, *requests(400))
+    producer = _Counting(settings)
+
+    async def handle(record: Record) -> Done:
+        await asyncio.sleep(0.002)
+        return Done(record, (Stage(sends=(Send(PAGES, "k", record.value, partition=0),)),))
+
+    async with running(settings, handle, producer=producer) as (runner, _):
+        await until(lambda: runner.finished == 400)
+    assert producer.rounds <= 40
+    assert committed(settings, SERVICE, SCHEDULED) == {0: 400}
