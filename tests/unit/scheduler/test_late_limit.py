@@ -4,6 +4,8 @@ import pytest
 
 from odradek.contracts import PermitsReported, Reserve
 from odradek_scheduler.core.budget import report_heard
+from odradek_scheduler.core.keys import run_id, share_key
+from odradek_scheduler.core.partition import Partition
 from odradek_scheduler.core.state import Home
 
 from .harness import Crawl, a_job, a_link
@@ -21,6 +23,25 @@ def run_to_its_end(crawl: Crawl) -> None:
     for _ in range(20):
         for request in crawl.after(s=1).dispatch():
             crawl.finish(request)
+
+
+def test_a_share_of_a_host_does_not_depend_on_what_the_job_has_told_since() -> None:
+    """Tables are mutually older and newer after a crash: the share is lost, and the ledger is two batches ahead."""
+    crawl = Crawl(release=False)
+    crawl.fold(a_job(scope={"max_pages_per_host": 2}))
+    crawl.fold(a_link("a"))
+    crawl.fold(a_job(version=2, epoch=2, scope={"max_pages_per_host": 2, "max_pages": 3}))
+    reserved, told = Reserve(job="j", fps=("a",)), Reserve(job="j", fps=(), version=2)
+    crawl.fold(reserved)
+    key = share_key(run_id("j", 1), "a.example")
+    share = crawl.tables.values["ledger"].pop(key, None)
+    crawl.fold(told)
+    crawl.offset = 3
+    crawl.core = Partition(0, 1, crawl.tables, crawl.limits)
+    crawl.core.load()
+    crawl.core.resume_at(3)
+    crawl.fold(reserved)
+    assert crawl.tables.values["ledger"].get(key) == share
 
 
 @pytest.mark.parametrize(("limit", "kept"), [(1, 4), (3, 4), (4, 4), (6, 6), (20, 8)])

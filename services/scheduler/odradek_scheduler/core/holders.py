@@ -21,14 +21,14 @@ def reserved(touched: "Touched", fact: Reserve, place: tuple[int, int]) -> None:
     if fact.version:
         _under_way(touched, fact, place)
         return
-    if ledger.unarmed or ledgers.closed_before(ledger, place[0]):
+    if ledgers.closed_before(ledger, place[0]):
         return
     limit = ledger.host_limit(place[0])
     for fp in fact.fps:
         seen = touched.seen(seen_key(run, fp))
         if seen is None or standing(seen.steps, place).state != PENDING:
             continue
-        if counts and ledger.free_permits > 0 and fp not in ledger.holders:
+        if counts and not ledger.unarmed and ledger.free_permits > 0 and fp not in ledger.holders:
             ledger.holders.append(fp)
         if limit is not None:
             _share(touched, run, seen.key, fp, limit)
