@@ -50,7 +50,8 @@ from odradek_api.reading import Reader
 
 PARTS = "plain:send,plain:store,plain:compare,export,disturbed:send,disturbed:store,disturbed:compare,events"
 JOB_NAMES = ("plain", "disturbed")
-LOOKED_UP = 1000
+LOOKED_UP = 50
+"""Ids in one question: the embedded engine goes through all of them for each document that it finds."""
 LOOK_EVERY_S = 0.2
 DEADLINE_S = 3600
 READY_S = 120
