@@ -2,9 +2,11 @@
 
 import ssl
 from collections.abc import Iterable
+from time import monotonic
 from typing import Any, Final
 
 import faust
+import structlog
 from aiokafka.consumer.fetcher import Fetcher
 from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.structs import TopicPartition
@@ -14,6 +16,9 @@ from yarl import URL
 
 from odradek.authorities import trusting
 from odradek.settings import Settings
+from odradek_scheduler.core.holes import Holes
+
+log = structlog.get_logger()
 
 SHORT_WAIT_MS: Final = 20
 LONG_WAIT_MS: Final = 500
@@ -76,9 +81,23 @@ class ChangelogsPaused(driver.ConsumerRebalanceListener):
 
 
 class ChangelogsAtRest(driver.Consumer):
-    """A consumer that fetches no changelog."""
+    """A consumer that fetches no changelog, and reads again what a commit waits for in vain."""
 
     RebalanceListener = ChangelogsPaused
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._holes = Holes()
+
+    async def _commit_tps(self, tps: Iterable[TP], start_new_transaction: bool) -> bool:  # noqa: FBT001  (Faust's own)
+        done = bool(await super()._commit_tps(tps, start_new_transaction))
+        if self.flow_active:
+            for tp, finished in list(self._acked.items()):
+                offset = self._holes.look(tp, self._committed_offset[tp], finished, monotonic())
+                if offset is not None:
+                    log.warning("read_again", topic=tp.topic, partition=tp.partition, offset=offset)
+                    await self.seek(tp, offset)
+        return done
 
     def _new_consumer_thread(self) -> Any:
         return PromptThread(self, loop=self.loop, beacon=self.beacon)
