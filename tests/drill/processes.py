@@ -65,10 +65,9 @@ async def storm(world: World, target: str, _: random.Random) -> None:
 async def crowd(world: World, target: str, _: random.Random) -> None:
     """More workers than partitions, for a while."""
     more = world.settings.partitions - len(world.stack.members(target)) + 1
-    names = [await world.stack.join(target) for _ in range(more)]
+    names = await asyncio.gather(*(world.stack.join(target) for _ in range(more)))
     await asyncio.sleep(EVERY_S)
-    for name in names:
-        await world.stack.leave(name)
+    await asyncio.gather(*(world.stack.leave(name) for name in names))
 
 
 async def wipe(world: World, target: str, rng: random.Random) -> None:
