@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.component.api.fakes import World, a_letter, an_item
+from tests.e2e.console.staged_runs import DAILY, recurring
 from tests.e2e.console.staged_store import JOB, StagedStore, an_event, matches
 
 from odradek.clock import now_ms
@@ -77,6 +78,7 @@ class Stage:
         )
         forum = a_ledger(0.01, pending=0, failed={"soft_blocked": 380})
         self.a_job("forum-5d2a9c11", HOSTILE_TITLE, now - 2 * 86_400_000, forum, wanted="cancelled")
+        self.recurring(now)
         self.hosts(now)
         self.world.store.logs = [an_event(number, now - number * 900) for number in range(3000)]
         self.world.store.logs.insert(
@@ -94,6 +96,15 @@ class Stage:
         self.letters()
         self.world.store.answers = self.search
         return self
+
+    def recurring(self, now: int, *, under_way: bool = True) -> None:
+        """The job with a schedule, in a run or between two."""
+        ledger = a_ledger(0.8, pending=3600 if under_way else 0, failed={"http_404": 100})
+        record, report = recurring(now, ledger, under_way=under_way)
+        self.world.jobs.values[DAILY] = record
+        self.world.progress.values[f"{DAILY}:0"] = report
+        if not under_way:
+            self.world.progress.values[DAILY] = Reached(job=DAILY, state="complete", epoch=1, run=7, at_ms=now)
 
     def hosts(self, now: int) -> None:
         """What the fleet knows of hosts, a hostile name among them."""

@@ -5,6 +5,7 @@ from collections import Counter
 from typing import Any
 
 from tests.component.api.fakes import FakeStore
+from tests.e2e.console.staged_runs import DAILY, freshness
 
 from odradek.contracts.events import timestamp
 from odradek.stores import Document
@@ -33,6 +34,9 @@ class StagedStore(FakeStore):
             facets[name] = [{"value": value, "count": count} for value, count in counts.most_common(20)]
         minutes = Counter(f"{each['@timestamp'][:16]}:00.000Z" for each in found)
         return facets | {"time": [{"at": at, "count": count} for at, count in sorted(minutes.items())]}
+
+    def freshness(self, job: str, within_s: float, now_ms: int) -> Document:
+        return freshness(now_ms, within_s) if job == DAILY else super().freshness(job, within_s, now_ms)
 
 
 def _value(event: Document, path: str) -> Any:

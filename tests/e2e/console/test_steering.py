@@ -11,9 +11,11 @@ from tests.e2e.console.browser import Browser, browsing
 from tests.e2e.console.installing import need_chromium
 from tests.e2e.console.serving import served
 from tests.e2e.console.staged import HOSTILE_TITLE, Stage
+from tests.e2e.console.staged_runs import DAILY
 from tests.e2e.console.staged_store import JOB
 
-from odradek.contracts import HostChanged, RetryAsked
+from odradek.clock import now_ms
+from odradek.contracts import HostChanged, JobChanged, RetryAsked
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
@@ -60,6 +62,20 @@ def test_a_job_is_paused_and_resumed_and_asks_before_it_is_cancelled(browser: Br
     browser.until(lambda: "for good?" not in browser.text(), "closed")
 
     assert stage.world.jobs.values[JOB].wanted == "running"
+
+
+def test_a_recurring_job_is_steered_between_two_runs_too(browser: Browser, stage: Stage) -> None:
+    stage.recurring(now_ms(), under_way=False)
+    browser.open(f"#/jobs/{DAILY}/runs")
+    browser.see("Run 8 begins")
+    browser.click("Begin the next run now")
+    browser.see("Run 8 begins.")
+    browser.click("Pause")
+    browser.until(lambda: stage.world.jobs.values[DAILY].wanted == "paused", "paused")
+    browser.see("Resume")
+
+    told = [fact.asked_run for _, fact in stage.world.log.facts(JobChanged) if isinstance(fact, JobChanged)]
+    assert told == [8, 8]
 
 
 def test_a_host_is_overridden_and_blocked_for_the_whole_fleet(browser: Browser, stage: Stage) -> None:

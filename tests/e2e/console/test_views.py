@@ -6,10 +6,12 @@ import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.select import Select
 from tests.e2e.console.browser import DESKTOP, PHONE, Browser, browsing
 from tests.e2e.console.installing import axe_source, need_chromium
 from tests.e2e.console.serving import served
 from tests.e2e.console.staged import HOSTILE_TITLE, HOSTILE_URL, JOB, SKIPPED, Stage, a_ledger
+from tests.e2e.console.staged_runs import DAILY
 
 from odradek.clock import now_ms
 
@@ -22,6 +24,8 @@ VIEWS = {
     "skipped": (f"#/jobs/{JOB}/skipped", "https://books.example/catalogue/99"),
     "hosts of a job": (f"#/jobs/{JOB}/hosts", "books.example"),
     "items": (f"#/jobs/{JOB}/items", "vol. 49"),
+    "runs": (f"#/jobs/{DAILY}/runs", "quick.example"),
+    "runs of a job that has one": (f"#/jobs/{JOB}/runs", "This job runs once"),
     "ledger": (f"#/jobs/{JOB}/ledger", "Links found"),
     "specification": (f"#/jobs/{JOB}/specification", "max_pages: 60000"),
     "logs": ("#/logs", "cdn.books.example"),
@@ -143,6 +147,16 @@ def test_logs_are_narrowed_down_by_facets_and_the_address_can_be_sent_to_somebod
     browser.see("timeout_read", "since")
 
     assert "reason=timeout_read" in address
+
+
+def test_runs_show_what_is_late_and_why_and_how_fresh_items_are_within_a_span_that_one_chooses(
+    browser: Browser,
+) -> None:
+    browser.open(f"#/jobs/{DAILY}/runs")
+    browser.see("Run 8 is under way", "It will not be in time", "one every 1.2 s", "5 min late", "in time")
+    browser.see("96 % of the items were seen within 24 hours", "https://slow.example/p/1")
+    Select(browser.named("Fresh is what was seen within")).select_by_visible_text("7 days")
+    browser.see("100 % of the items were seen within 7 days")
 
 
 def test_the_ledger_shows_both_sums_and_the_count_of_every_url(browser: Browser) -> None:

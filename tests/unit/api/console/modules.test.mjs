@@ -12,6 +12,7 @@ const { binned, niceTop, ratesOf, thinned } = await import(`${modules}scales.js`
 const { emptyField, emptyRule, merged, specificationOf } = await import(`${modules}draft/draft.js`);
 const { curl } = await import(`${modules}curl.js`);
 const { kindOf, limitsOf, modelsOf, routesByTag } = await import(`${modules}documents/schemas.js`);
+const { freshShare, inTime, lateBegin, nextRun } = await import(`${modules}job/run_words.js`);
 const { yaml } = await import(`${modules}draft/yaml.js`);
 
 const FORM = {
@@ -136,4 +137,22 @@ test("a schema is said in words, and a model that leads to itself ends", () => {
     { tag: "x", routes: [{ method: "GET", path: "/a", operation: { tags: ["x"] } }] },
     { tag: "others", routes: [{ method: "POST", path: "/a", operation: {} }] },
   ]);
+});
+
+test("of runs is said which is next or under way, whether it began late, and whether it was in time", () => {
+  const ended = { run: 1, began_at_ms: 0, ended_at_ms: 9_000, deadline_ms: 3_000, late_ms: 300_000, met: false };
+  const running = { ...ended, run: 2, ended_at_ms: null, met: null, late_ms: 5_000 };
+  const next = { data: [ended], next_run: 2, next_run_at_ms: 3_660_000 };
+
+  assert.match(nextRun(next, 60_000), /^Run 2 begins .* \(in 1 h\)$/);
+  assert.equal(nextRun(next, 4_000_000), "Run 2 is due");
+  assert.match(nextRun({ ...next, data: [running, ended] }, 0), /^Run 2 is under way since /);
+  assert.match(nextRun({ data: [ended], next_run: null, next_run_at_ms: null }, 0), /^None/);
+  assert.deepEqual([lateBegin(ended), lateBegin(running)], ["5 min late", ""]);
+  assert.deepEqual([inTime(ended), inTime({ ...ended, met: true }), inTime({ ...ended, deadline_ms: null, met: null })],
+    ["6 s too late", "in time", "–"]);
+  assert.match(inTime(running), /^by /);
+  assert.equal(freshShare({ items: 0, share: null, oldest_age_s: null }, "8 hours"), "There are no items yet.");
+  assert.equal(freshShare({ items: 9, share: 0.999, oldest_age_s: 7_200 }, "8 hours"),
+    "99 % of the items were seen within 8 hours; the one not seen for longest, 2 h ago.");
 });

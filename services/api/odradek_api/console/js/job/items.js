@@ -10,6 +10,8 @@ import { download } from "../downloads.js";
 
 const PER_PAGE = 50;
 const FORMATS = [["jsonl", "JSON lines"], ["csv", "CSV"], ["parquet", "Parquet"]];
+// What the last run that asked for their pages has made of them.
+const CHANGES = [["", "All of them"], ["new", "New"], ["changed", "Changed"], ["unchanged", "Unchanged"], ["gone", "Gone"]];
 const MOST_COLUMNS = 6;
 const LONGEST = 160;
 // What is this short stands on one line.
@@ -18,30 +20,33 @@ const SHORT = 24;
 export function items({ root, id, query, signal }) {
   const type = el("input", {
     type: "search", placeholder: "Type of the items", "aria-label": "Only items of this type", value: query.type ?? "",
-    onchange: () => {
-      location.hash = link(["jobs", id, "items"], { type: type.value.trim() });
-    },
+    onchange: () => turn(),
   });
+  const change = el("select", { "aria-label": "Only what has become of items", onchange: () => turn() },
+    CHANGES.map(([value, words]) => el("option", { value, selected: value === (query.change ?? "") }, words)));
+  const turn = () => {
+    location.hash = link(["jobs", id, "items"], { type: type.value.trim(), change: change.value });
+  };
   const buttons = FORMATS.map(([format, words]) => {
     const button = el("button", {
       "aria-label": `Export as ${words}`,
-      onclick: () => doing(button, () => download(path`/v1/jobs/${id}/export`, { format, type: query.type }, `${id}.${format}`)),
+      onclick: () => doing(button, () => download(path`/v1/jobs/${id}/export`, { format, type: query.type, change: query.change }, `${id}.${format}`)),
     }, icon("download"), words);
     return button;
   });
   const list = new PagedList({
     what: "items",
     signal,
-    read: (cursor) => get(path`/v1/jobs/${id}/items`, { query: { type: query.type, cursor, limit: PER_PAGE }, signal }),
-    show: ({ data }) => (data.length === 0 ? nothing(query.type) : itemTable(data)),
+    read: (cursor) => get(path`/v1/jobs/${id}/items`, { query: { type: query.type, change: query.change, cursor, limit: PER_PAGE }, signal }),
+    show: ({ data }) => (data.length === 0 ? nothing(query) : itemTable(data)),
   });
-  root.append(el("div", { class: "toolbar" }, type, el("span", { class: "grow" }), el("span", { class: "soft small" }, query.type ? `Export every ${query.type} as` : "Export everything as"), ...buttons), list.element);
+  root.append(el("div", { class: "toolbar" }, type, change, el("span", { class: "grow" }), el("span", { class: "soft small" }, query.type || query.change ? "Export these as" : "Export everything as"), ...buttons), list.element);
   list.load();
 }
 
-function nothing(type) {
-  return type
-    ? empty("No such item", `The job has no item of the type ${type} on this page.`)
+function nothing({ type, change }) {
+  return type || change
+    ? empty("No such item", `The job has no ${[change, "item"].filter(Boolean).join(" ")}${type ? ` of the type ${type}` : ""} on this page.`)
     : empty("No items yet", "Each record that a rule extracts appears here a moment after its page was parsed. A job without rules keeps one record for every page.");
 }
 

@@ -14,6 +14,7 @@ import { left } from "../job/left.js";
 import { jobHosts } from "../job/hosts.js";
 import { items } from "../job/items.js";
 import { ledger } from "../job/ledger.js";
+import { runs } from "../job/runs.js";
 import { specification } from "../job/specification.js";
 
 const TABS = {
@@ -22,6 +23,7 @@ const TABS = {
   skipped: ["Skipped", left],
   hosts: ["Hosts", jobHosts],
   items: ["Items", items],
+  runs: ["Runs", runs],
   ledger: ["Ledger", ledger],
   specification: ["Specification", specification],
 };
@@ -103,10 +105,11 @@ class JobView {
 
   /** Only what is possible now. */
   #offer(job) {
+    const goesOn = !FINAL.has(job.state) || job.next_run_at_ms !== null;
     const offered = [
-      ["pause", "Pause", job.state === "running" || job.state === "waiting"],
+      ["pause", "Pause", goesOn && job.state !== "paused"],
       ["resume", "Resume", job.state === "paused"],
-      ["cancel", "Cancel", !FINAL.has(job.state)],
+      ["cancel", "Cancel", goesOn],
       ["retry-failed", `Retry ${count(job.failed)} failed`, job.failed > 0 && !CLOSED.has(job.state)],
     ].filter(([, , possible]) => possible);
     const key = offered.map(([action, words]) => action + words).join();

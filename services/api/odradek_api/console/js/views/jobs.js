@@ -188,14 +188,20 @@ function pagesOf(job) {
   return [el("div", { class: "small" }, pages), FINAL.has(job.state) || known === 0 ? "" : el("div", { class: "small soft" }, `${count(job.pending)} pending`)];
 }
 
-/** How long it will take and what holds it back; of one that is over, how long it took. */
+/** How long it will take and what holds it back; of one that is over, how long it took; of one that recurs, what is next. */
 function showLeft(place, job) {
   if (FINAL.has(job.state)) {
-    const took = job.reached_at_ms === null ? null : (job.reached_at_ms - job.created_at_ms) / 1000;
-    place.replaceChildren(took === null ? "" : el("div", { class: "small soft" }, "took ", when(job.reached_at_ms, duration(took))));
+    const began = job.last_run?.began_at_ms ?? job.created_at_ms;
+    const took = job.reached_at_ms === null ? null : (job.reached_at_ms - began) / 1000;
+    const next = job.next_run_at_ms;
+    place.replaceChildren(
+      took === null ? "" : el("div", { class: "small soft" }, "took ", when(job.reached_at_ms, duration(took))),
+      next === null ? "" : el("div", { class: "small" }, `run ${job.run + 1} `, when(next, ago(next, Date.now()))),
+      job.missed === null ? "" : el("div", { class: "small bad" }, job.missed),
+    );
     return;
   }
   const eta = job.eta_s !== null && job.pending > 0 ? `about ${duration(job.eta_s)} left` : null;
-  const why = job.limiting_reason;
+  const why = job.missed ?? job.limiting_reason;
   place.replaceChildren(...[eta && el("div", { class: "small" }, eta), why && el("div", { class: "small soft" }, why)].filter(Boolean));
 }
