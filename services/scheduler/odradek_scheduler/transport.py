@@ -15,6 +15,7 @@ from faust.types import TP
 from yarl import URL
 
 from odradek.authorities import trusting
+from odradek.errors import InfrastructureAway
 from odradek.settings import Settings
 from odradek_scheduler.core.holes import Holes
 
@@ -81,7 +82,10 @@ class ChangelogsPaused(driver.ConsumerRebalanceListener):
 
 
 class ChangelogsAtRest(driver.Consumer):
-    """A consumer that fetches no changelog, and reads again what a commit waits for in vain."""
+    """A consumer that fetches no changelog, and ends the process when a commit waits in vain.
+
+    To seek would not do: what is on its way from Kafka then would be taken for the end of a gap, and the rest dropped.
+    """
 
     RebalanceListener = ChangelogsPaused
 
@@ -95,8 +99,10 @@ class ChangelogsAtRest(driver.Consumer):
             for tp, finished in list(self._acked.items()):
                 offset = self._holes.look(tp, self._committed_offset[tp], finished, monotonic())
                 if offset is not None:
-                    log.warning("read_again", topic=tp.topic, partition=tp.partition, offset=offset)
-                    await self.seek(tp, offset)
+                    log.error("commit_stands_still", topic=tp.topic, partition=tp.partition, offset=offset)
+                    await self.crash(
+                        InfrastructureAway(f"offset {offset} of partition {tp.partition} is never finished")
+                    )
         return done
 
     def _new_consumer_thread(self) -> Any:

@@ -21,7 +21,7 @@ class Holes:
     """By partition: the offset that was committed, and when the hole behind it was seen first."""
 
     def look(self, partition: Hashable, committed: int | None, finished: Iterable[int], now_s: float) -> int | None:
-        """The offset to read this partition from again, once a hole has been there for too long.
+        """The offset that is never finished, once a hole has been there for too long.
 
         `committed`: the next record to be read by whoever comes; `finished`: offsets that wait to be committed.
         """
