@@ -165,7 +165,7 @@ class Process:
         spent, simulated_s = self.watch.spent, (self.now_ms - began_ms) / 1000
         self.found["stretches"].append({
             "requests": count, "pages": self.sites.pages - pages, "simulated_s": round(simulated_s),
-            "us_a_fact": round((spent["fold"] + spent["write"]) / facts * 1e6, 1),
+            "us_a_fact": round((spent["fold"] + spent["write"]) / max(facts, 1) * 1e6, 1),
             "us_a_request": round(spent["dispatch"] / count * 1e6, 1),
             "us_of_reports_a_request": round((spent["progress"] + spent["host_reports"]) / count * 1e6, 1),
             "us_a_request_in_all": round((time.process_time() - cpu_s) / count * 1e6, 1),
