@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from threading import Event, Thread
+from threading import Event
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
@@ -16,36 +16,35 @@ from odradek.settings import Settings
 from odradek.topics import FRONTIER
 from odradek.urls import partition_of
 
-POLL_S = 0.2
-"""A delivery report ends the wait at once; only the end of the process has to wait so long."""
+SOON_S = 0.003
+LATER_S = 0.05
+"""Between two looks for delivery reports, at first and at last: what is not answered soon takes long."""
+IDLE_S = 1.0
+"""The same while nothing is being sent: librdkafka has words for the log."""
 FULL_S = 0.02
 """Between two tries while librdkafka's queue is full."""
 _SCHEMA = schema_header()
 
 
 class _Acknowledgements:
-    """Counts the answers for one stage; tells the event loop when the last one is in."""
+    """Counts the answers for one stage."""
 
-    def __init__(self, expected: int, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, expected: int) -> None:
         self.left = expected
         self.error: KafkaError | None = None
-        self.done: asyncio.Future[None] = loop.create_future()
-        self._loop = loop
 
     def __call__(self, error: KafkaError | None, _message: Message) -> None:
         if error is not None:
             self.error = error
         self.left -= 1
-        if self.left == 0 and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._settle)
-
-    def _settle(self) -> None:
-        if not self.done.done():
-            self.done.set_result(None)
 
 
 class StageProducer:
-    """The producer of one process. `send` may be called from many tasks; delivery reports come on a thread."""
+    """The producer of one process. `send` may be called from many tasks of one event loop.
+
+    Delivery reports are fetched by who waits for them: a thread of their own would have to get hold of the interpreter
+    for every single one, from under a loop that is busy.
+    """
 
     def __init__(self, settings: Settings, *, config: dict[str, Any] | None = None) -> None:
         self._settings = settings
@@ -53,8 +52,7 @@ class StageProducer:
         self._partitions: dict[str, int] = {}
         self._names: dict[str, str] = {}
         self._closing = Event()
-        self._thread = Thread(target=self._poll, name="delivery-reports", daemon=True)
-        self._thread.start()
+        self._serving = False
 
     def partitions(self, topic: str) -> int:
         """Partition count of a topic (name without prefix), read from the broker once.
@@ -85,12 +83,19 @@ class StageProducer:
             everything += pack(facts, self.partitions(FRONTIER))
         if not everything:
             return
-        loop = asyncio.get_running_loop()
-        acknowledgements = _Acknowledgements(len(everything), loop)
+        if not self._serving:
+            self._serving = True
+            self._serve(asyncio.get_running_loop())
+        acknowledgements = _Acknowledgements(len(everything))
         for send in everything:
-            while not self._produced(send, acknowledgements):  # noqa: ASYNC110  (librdkafka tells only who polls)
+            while not self._produced(send, acknowledgements):
+                self._producer.poll(0)
                 await asyncio.sleep(FULL_S)
-        await acknowledgements.done
+        wait_s = SOON_S
+        while acknowledgements.left:
+            await asyncio.sleep(wait_s)
+            self._producer.poll(0)
+            wait_s = min(wait_s * 1.2, LATER_S)
         if acknowledgements.error is not None:
             raise InfrastructureAway(acknowledgements.error.str())
 
@@ -120,9 +125,10 @@ class StageProducer:
         """Flush what is queued; returns how many messages were left."""
         left = int(self._producer.flush(deadline_s))
         self._closing.set()
-        self._thread.join(timeout=1)
         return left
 
-    def _poll(self) -> None:
-        while not self._closing.is_set():
-            self._producer.poll(POLL_S)
+    def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Also when nobody sends."""
+        if not self._closing.is_set():
+            self._producer.poll(0)
+            loop.call_later(IDLE_S, self._serve, loop)
