@@ -31,7 +31,7 @@ ABLATIONS: dict[str, tuple[Scenario, str, str]] = {
     "take_over": (SCENARIOS["polite"], "", "Dispatch begins before old requests are answered."),
     "inherited": (SCENARIOS["polite3"], "", "Requests of another fetcher's partitions are carried out again at once."),
     "tenure": (_PAIR, "25", "A fetcher goes on with what it has begun when its partitions are another's."),
-    "parsed_tells": (_TRIO, "0", "A host does not rest from an answer that only its outcome tells of."),
+    "parsed_tells": (_TRIO, "3", "A host does not rest from an answer that only its outcome tells of."),
     "under_way": (SCENARIOS["late_limit"], "2", "A limit takes no notice of what is under way."),
     "all_told": (SCENARIOS["late_limit"], "", "Permits are granted before all partitions account for a new limit."),
     "poison_fact": (SCENARIOS["poison"], "", "A poison page is a dead letter without an outcome."),
