@@ -5,17 +5,20 @@ import random
 import signal
 
 from tests.drill.stack import SESSION_S
-from tests.drill.world import World
+from tests.drill.world import RECOVERY_S, World, until
 
 AWAY_S = 30.0
 
 
 async def broker(world: World, target: str, rng: random.Random) -> None:
-    """One is killed with -9 and started at once; stopped in order and started; or deaf for longer than a session."""
+    """One is killed with -9, and healed when it answers again; stopped in order and started; or deaf for a session."""
     name = rng.choice(world.stack.members("kafka"))
     if target == "kill":
         world.stack.signal(name, signal.SIGKILL)
         world.killed[name] += 1
+        await asyncio.sleep(1)  # else its death has not been noticed yet
+        child = world.stack.children[name]
+        await until(lambda: asyncio.to_thread(lambda: child.ready() or None), RECOVERY_S, f"{name} does not come back")
     elif target == "restart":
         await world.stack.take_down(name)
         await world.stack.bring_up(name)
