@@ -166,7 +166,7 @@ async def test_a_hostile_site_keeps_no_slot_and_all_is_committed(settings: Setti
         last.fp: "fetched"
     }
     assert committed(settings, "fetcher", SCHEDULED)[0] == len(SHEET) + 1
-    assert OPEN._value.get() == 0
+    assert [sample.value for sample in next(iter(OPEN.collect())).samples] == [0]
 
 
 async def test_no_fetch_starts_after_its_lease(settings: Settings, site: Site) -> None:
