@@ -105,6 +105,13 @@ class ChangelogsAtRest(driver.Consumer):
                     )
         return done
 
+    def _new_offset(self, tp: TP) -> int | None:
+        """Nothing is committed behind a hole; Faust steps over one of a single record (faust/transport/consumer.py)."""
+        finished, committed = self._acked[tp], self._committed_offset[tp]
+        if finished and committed is not None and min(finished) > committed and not self._gap[tp].overlaps(committed):
+            return None
+        return super()._new_offset(tp)
+
     def _new_consumer_thread(self) -> Any:
         return PromptThread(self, loop=self.loop, beacon=self.beacon)
 
