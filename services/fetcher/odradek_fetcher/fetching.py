@@ -76,13 +76,11 @@ class Fetching:
     async def _in_time(self, request: FetchRequest, plan: Plan, url: CrawlUrl) -> Answer:
         total_s, begun = plan.spec.fetch.timeout, time.perf_counter()
         deadline = Deadline(total_s, asyncio.get_running_loop().time() + total_s)
-        answer, hops = await self._follow(request, plan, url, deadline)
-        if not hops:
-            return answer
+        answer = await self._follow(request, plan, url, deadline)
         total_ms = round((time.perf_counter() - begun) * 1000, 3)
         return replace(answer, timings=replace(answer.timings, total_ms=total_ms))
 
-    async def _follow(self, request: FetchRequest, plan: Plan, url: CrawlUrl, deadline: Deadline) -> tuple[Answer, int]:
+    async def _follow(self, request: FetchRequest, plan: Plan, url: CrawlUrl, deadline: Deadline) -> Answer:
         proxy = self.proxies.choose(plan.proxies, turn(request), time.monotonic())
         asked = order(request, plan, url=url.url, host=url.host, proxy=proxy)
         hops = 0
@@ -90,9 +88,9 @@ class Fetching:
             answer = await self._exchange(asked, deadline)
             onward = None if answer.failure is not None else on_the_spot(request, plan, asked, answer, hops)
             if onward is None:
-                return answer, hops
+                return answer
             if isinstance(onward, Failure):
-                return replace(answer, failure=onward), hops
+                return replace(answer, failure=onward)
             asked, hops = onward, hops + 1
 
     async def _exchange(self, asked: Order, deadline: Deadline) -> Answer:
