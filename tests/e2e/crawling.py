@@ -9,18 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from tests.bench.products import PRODUCTS
 
 from odradek.testing.site import Catalogue
 
-CARDS_RULE = {
-    "type": "product",
-    "each": "article.product",
-    "key": ["sku"],
-    "fields": {
-        "sku": {"css": "&", "attr": "data-sku", "required": True},
-        "title": {"css": ".title", "required": True},
-        "price": {"css": ".price", "type": "decimal", "required": True},
-    },
+CARDS_RULE = PRODUCTS | {
+    "fields": {name: PRODUCTS["fields"][name] | {"required": True} for name in ("sku", "title", "price")}
 }
 
 

@@ -26,6 +26,7 @@ from .harness import NOW_MS, Crawl, a_job, a_link
 
 HOUR_MS = 3_600_000
 HOURLY = {"every": "1h"}
+MANY = [f"{number * 40_503 % 65_536:04x}{number:028x}" for number in range(4_100)]
 
 
 class Recurring(Crawl):
@@ -284,20 +285,25 @@ def test_thousands_of_urls_are_taken_over_in_steps_between_which_other_facts_com
     assert (counted.accepted, counted.pending) == (5_000, 5_000)
 
 
-def test_a_take_over_in_the_midst_goes_on_with_the_next_step() -> None:
+def in_the_midst_of_a_renewal() -> Recurring:
+    """The second run has taken over some of what the first one knew."""
     crawl = Recurring()
-    fps = [f"{number * 40_503 % 65_536:04x}{number:028x}" for number in range(4_100)]
-    crawl.fold(*(a_link(fp) for fp in fps))
-    crawl.fold(*(Parsed(job="j", fp=fp, key="a.example", outcome="fetched", kept=True) for fp in fps))
+    crawl.fold(*(a_link(fp) for fp in MANY))
+    crawl.fold(*(Parsed(job="j", fp=fp, key="a.example", outcome="fetched", kept=True) for fp in MANY))
     crawl.end_run()
     crawl.after(s=3600)
     for _ in range(2):
         sent = crawl.core.dispatch(crawl.now_ms, 0)
         crawl.fold(*(fact for _, fact in sent.facts))
-    assert 0 < crawl.ledger(run=2).accepted < 4_100
+    assert 0 < crawl.ledger(run=2).accepted < len(MANY)
+    return crawl
+
+
+def test_a_take_over_in_the_midst_goes_on_with_the_next_step() -> None:
+    crawl = in_the_midst_of_a_renewal()
     crawl.restart()
     crawl.dispatch(0)
-    assert crawl.ledger(run=2).accepted == 4_100
+    assert crawl.ledger(run=2).accepted == len(MANY)
 
 
 def test_rows_of_the_run_before_the_last_end() -> None:

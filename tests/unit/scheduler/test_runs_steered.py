@@ -2,26 +2,10 @@
 
 import pytest
 
-from odradek.contracts import JobChanged, JobPurged, Parsed
+from odradek.contracts import JobChanged, JobPurged
 
-from .harness import NOW_MS, a_job, a_link
-from .test_runs import HOUR_MS, Recurring, names
-
-MANY = [f"{number * 40_503 % 65_536:04x}{number:028x}" for number in range(4_100)]
-
-
-def in_the_midst_of_a_renewal() -> Recurring:
-    """The second run has taken over some of what the first one knew."""
-    crawl = Recurring()
-    crawl.fold(*(a_link(fp) for fp in MANY))
-    crawl.fold(*(Parsed(job="j", fp=fp, key="a.example", outcome="fetched", kept=True) for fp in MANY))
-    crawl.end_run()
-    crawl.after(s=3600)
-    for _ in range(2):
-        sent = crawl.core.dispatch(crawl.now_ms, 0)
-        crawl.fold(*(fact for _, fact in sent.facts))
-    assert 0 < crawl.ledger(run=2).accepted < len(MANY)
-    return crawl
+from .harness import NOW_MS, a_job
+from .test_runs import HOUR_MS, Recurring, in_the_midst_of_a_renewal, names
 
 
 def test_a_schedule_that_is_changed_while_a_run_is_under_way_counts_from_when_that_was_due() -> None:

@@ -125,9 +125,9 @@ class Fold:
             ledgers.count_accepted(ledger, sated=sated)
 
     def _parsed(self, fact: Parsed, index: int) -> None:
-        if self._touched.answered_at(fact.key, fact.fetched_at_ms):
-            self.effects.unheard.append((run_id(fact.job, fact.run), fact.fp, fact.key))
         run = run_id(fact.job, fact.run)
+        if self._touched.answered_at(fact.key, fact.fetched_at_ms):
+            self.effects.unheard.append((run, fact.fp, fact.key))
         ledger, counts = self._touched.ledger(run)
         key = seen_key(run, fact.fp)
         seen = None if ledgers.closed_before(ledger, self._offset) else self._touched.seen(key)
