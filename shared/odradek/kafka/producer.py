@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from threading import Event
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
@@ -51,7 +50,7 @@ class StageProducer:
         self._producer = Producer(producer_config(settings) | (config or {}))
         self._partitions: dict[str, int] = {}
         self._names: dict[str, str] = {}
-        self._closing = Event()
+        self._closed = False
         self._serving = False
 
     def partitions(self, topic: str) -> int:
@@ -124,11 +123,11 @@ class StageProducer:
     def close(self, deadline_s: float = 10.0) -> int:
         """Flush what is queued; returns how many messages were left."""
         left = int(self._producer.flush(deadline_s))
-        self._closing.set()
+        self._closed = True
         return left
 
     def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
         """Also when nobody sends."""
-        if not self._closing.is_set():
+        if not self._closed:
             self._producer.poll(0)
             loop.call_later(IDLE_S, self._serve, loop)
