@@ -50,8 +50,8 @@ class Parts:
     """Pages of the list of jobs, shared by those who watch the same one."""
     census: Fresh[str, Census] = field(default_factory=lambda: Fresh(JOB_LIST_S))
     """All jobs, shared by those who make such pages."""
-    watched: Fresh[str, tuple[JobState | None, str]] = field(default_factory=lambda: Fresh(WATCHED_S))
-    """State and event of a job, shared by those who watch it."""
+    watched: Fresh[tuple[str, int], tuple[JobState | None, str]] = field(default_factory=lambda: Fresh(WATCHED_S))
+    """State and event of a version of a job, shared by those who watch it."""
 
 
 def parts(request: Request) -> Parts:

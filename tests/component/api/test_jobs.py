@@ -305,6 +305,19 @@ async def test_events_end_with_the_job(world: World) -> None:
     assert [line for line in stream.text.splitlines() if line.startswith("event:")] == ["event: progress", "event: end"]
 
 
+async def test_events_of_a_job_that_was_opened_again_do_not_end_with_what_it_was_before(world: World) -> None:
+    job = await submitted(world)
+    world.progress.values[job] = Reached(job=job, state="complete", epoch=1)
+    async with world.client() as client:
+        before = (await client.get(f"/v1/jobs/{job}/events")).text
+        await client.post(f"/v1/jobs/{job}/retry-failed")
+        await client.post(f"/v1/jobs/{job}/cancel")
+        after = (await client.get(f"/v1/jobs/{job}/events")).text
+
+    assert before.endswith('event: end\ndata: {"state": "complete"}\n\n')
+    assert after.endswith('event: end\ndata: {"state": "cancelled"}\n\n')
+
+
 @pytest.mark.parametrize("path", ["", "/audit", "/specification", "/items", "/export", "/urls", "/events"])
 async def test_a_job_nobody_knows_is_a_404_everywhere(world: World, path: str) -> None:
     async with world.client() as client:

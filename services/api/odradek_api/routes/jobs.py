@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Path, Query, Request
@@ -171,8 +172,7 @@ async def events(request: Request, job: JobId) -> StreamingResponse:
 
 
 async def _events(request: Request, given: Parts, job: str) -> AsyncIterator[str]:
-    def look() -> tuple[JobState | None, str]:
-        record = given.gateway.records.get(job)
+    def look(record: JobRecord) -> tuple[JobState | None, str]:
         now = shown(given, record)
         state = now["state"] if is_over(record, now["state"]) else None
         return state, f"event: progress\ndata: {json.dumps(now)}\n\n"
@@ -180,7 +180,8 @@ async def _events(request: Request, given: Parts, job: str) -> AsyncIterator[str
     last, said_s = None, time.monotonic()
     while not await request.is_disconnected():
         try:
-            ended, event = given.watched.get(job, look, time.monotonic())
+            record = given.gateway.records.get(job)
+            ended, event = given.watched.get((job, record.version), partial(look, record), time.monotonic())
         except Problem:
             yield 'event: end\ndata: {"state": "purged"}\n\n'
             return
