@@ -96,12 +96,13 @@ class Stack:
         """The gateway, as curl would ask it."""
         return json.loads(self.read(path, body))
 
-    def read(self, path: str, body: dict[str, Any] | None = None) -> bytes:
-        """The bytes of an answer."""
+    def read(self, path: str, body: dict[str, Any] | None = None, method: str | None = None) -> bytes:
+        """The bytes of an answer; POST where there is a body, unless another method is named."""
         request = urllib.request.Request(
             f"http://127.0.0.1:{PORTS['ODRADEK_PORT']}{path}",
             data=None if body is None else json.dumps(body).encode(),
             headers={"X-API-Key": self.key, "Content-Type": "application/json"},
+            method=method,
         )
         with urllib.request.urlopen(request, timeout=300) as answer:
             said: bytes = answer.read()
@@ -111,6 +112,10 @@ class Stack:
         """A job that crawls the site; its id."""
         job: str = self.ask("/v1/jobs", JOB | more)["job_id"]
         return job
+
+    def change(self, job: str, **settings: Any) -> None:
+        """Other settings for a job that runs."""
+        self.read(f"/v1/jobs/{job}", settings, "PATCH")
 
     def wait(self, job: str, there: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """Until its status is as wanted."""
