@@ -11,7 +11,10 @@ WORDS = "anvil birch cobalt drift ember fjord gable hazel iris juniper kelp loom
 
 
 class Shop:
-    """Pages 0 to n-1 in a tree, one product each. Even ones have an ETag, odd ones only their content."""
+    """Pages 0 to n-1 in a tree, one product with a name of its own each.
+
+    Even ones have an ETag, odd ones only their content.
+    """
 
     def __init__(self, pages: int, *, filler: int = 400, latency_s: float = 0.0) -> None:
         self.pages, self.filler, self.latency_s = pages, filler, latency_s
@@ -94,10 +97,11 @@ class Shop:
     def _page(self, page: int) -> str:
         links = "".join(f'<a href="/p/{child}.html">{child}</a>' for child in (2 * page + 1, 2 * page + 2)
                         if child < self.pages)  # fmt: skip
+        name = " ".join(WORDS[page // 16**place % 16] for place in range(3))
         filler = " ".join(WORDS[(page + place) % len(WORDS)] for place in range(self.filler))
         return (
-            f"<!doctype html><html><head><title>Page {page}</title></head><body>{links}"
-            f'<article data-sku="{page}"><h3>Product {page}</h3><p class="price">{self.versions[page]}.00</p></article>'
+            f"<!doctype html><html><head><title>{name}</title></head><body>{links}"
+            f'<article data-sku="{page}"><h3>{name}</h3><p class="price">{self.versions[page]}.00</p></article>'
             f"<p>{filler}</p></body></html>"
         )
 
