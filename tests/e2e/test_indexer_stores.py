@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from bson.decimal128 import Decimal128
 from tests.component.indexer.fakes import JOB, NOW_MS, KnownJobs, an_event, an_item, records
+from xxhash import xxh3_128_hexdigest
 
 from odradek.engines.engine import Engine
 from odradek.engines.stores import elasticsearch_engine, mongodb_engine
@@ -18,8 +19,10 @@ from odradek.errors import InfrastructureAway
 from odradek.kafka.records import Done, Poison, Record
 from odradek.settings import Settings
 from odradek.stores import (
+    ALL_ITEMS,
     DEAD_LETTERS,
     ITEMS,
+    ItemFilter,
     connect_documents,
     connect_search,
     count_path,
@@ -27,6 +30,7 @@ from odradek.stores import (
     items_match,
     job_range,
     refresh_path,
+    way_through,
 )
 from odradek_indexer.consuming import EventRecords, ItemRecords, LetterRecords
 from odradek_indexer.core.cap import EventCap
@@ -108,6 +112,34 @@ async def test_items_twice_and_through_kill_9_are_stored_once(mongodb: Running) 
     assert stored[0]["data"]["price"] == Decimal128("19.90")
     assert exported_line(stored[0])["data"] == an_item().data
     assert database[ITEMS].count_documents(items_match(JOB, after=f"{JOB}:1899")) == 100
+    database.client.close()
+
+
+async def test_an_engine_that_looks_through_everything_is_given_an_index_and_asked_a_stretch_at_a_time(
+    mongodb: Running,
+) -> None:
+    database = connect_documents(Settings.read({"ODRADEK_MONGODB_URL": mongodb.engine.address}))
+    items = database[ITEMS]
+    names = sorted(f"{job}:{xxh3_128_hexdigest(f'{job}{n}'.encode())}" for job in ("a", "b", "c") for n in range(200))
+    items.insert_many({"_id": name, "type": "abc"[n % 3], "run": 1} for n, name in enumerate(names))
+    of_b = [name for name in names if name.startswith("b:")]
+
+    def read(wanted: ItemFilter = ALL_ITEMS, **more: Any) -> list[str]:
+        way = way_through(items, "b", wanted, **more)
+        return [each["_id"] for match in way for each in items.find(match).sort("_id")]
+
+    whole = read(many=600)
+    assert list(items.index_information()) == ["_id_"]
+    in_stretches = read(many=599)
+    assert list(items.index_information()) == ["_id_", "by_id"]
+    stretches = list(way_through(items, "b"))
+
+    assert whole == in_stretches == of_b
+    assert read(after=of_b[77]) == of_b[78:]
+    assert read(ItemFilter(type="a")) == [name for n, name in enumerate(names) if n % 3 == 0 and name in of_b]
+    assert len(stretches) > 1
+    plans = [database.command("explain", {"find": ITEMS, "filter": match}) for match in stretches]
+    assert [str(plan["queryPlanner"]["winningPlan"]).count("COLLSCAN") for plan in plans] == [0] * len(stretches)
     database.client.close()
 
 

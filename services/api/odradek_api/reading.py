@@ -1,6 +1,8 @@
 """Reads what the indexer stored: items and dead letters from MongoDB, crawl events from Elasticsearch."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import islice
 from typing import Any, TypeVar
 
 import pymongo
@@ -21,9 +23,9 @@ from odradek.stores import (
     collection_of,
     exported_json,
     exported_line,
-    items_match,
     job_range,
     search_path,
+    way_through,
 )
 from odradek_api.core.activity import interval_s
 from odradek_api.core.freshness import OLDEST, freshness_of, freshness_steps
@@ -42,7 +44,7 @@ from odradek_api.ports import Newest
 AWAY = "Store is away"
 EXPORT_BATCH = 1000
 PATIENCE_S = 900
-"""For what concerns all items of a job: the embedded store reads its whole collection before it answers."""
+"""For what concerns all items: the embedded store goes through its whole collection for it, or makes an index of it."""
 
 T = TypeVar("T")
 
@@ -55,22 +57,16 @@ class Reader:
 
     def items_after(self, job: str, after: str | None, limit: int, wanted: ItemFilter = ALL_ITEMS) -> list[Document]:
         """Items of a job in the order of their ids, after `after`."""
-        match, items = items_match(job, wanted, after=after), self._items(job)
-        return [exported_line(each) for each in _asked(lambda: list(items.find(match).sort("_id", 1).limit(limit)))]
+        return [exported_line(each) for each in islice(self._through(job, wanted, after, limit), limit)]
 
     def export_lines(self, job: str, wanted: ItemFilter = ALL_ITEMS) -> Iterator[bytes]:
         """Items of a job as JSON lines in the order of their ids, read in batches as they are taken."""
-        match, items = items_match(job, wanted), self._items(job)
-        found = items.find(match).sort("_id", 1).batch_size(EXPORT_BATCH)
-        document = _asked_patiently(lambda: next(found, None))
-        while document is not None:
+        for document in self._through(job, wanted):
             yield exported_json(document) + b"\n"
-            document = _asked(lambda: next(found, None))
 
     def count_items(self, job: str, wanted: ItemFilter = ALL_ITEMS) -> int:
         """How many items of a job are stored."""
-        match, items = items_match(job, wanted), self._items(job)
-        return _asked(lambda: items.count_documents(match))
+        return self._summed(job, wanted, lambda items, match: items.count_documents(match))
 
     def freshness(self, job: str, within_s: float, now_ms: int) -> Document:
         """How many items were seen within that time, the ten oldest, and the same for each host."""
@@ -83,8 +79,7 @@ class Reader:
 
     def forget_job(self, job: str) -> int:
         """Delete a job's items and dead letters; returns the number of items."""
-        items = self._items(job)
-        deleted = _asked_patiently(lambda: items.delete_many(job_range(job)).deleted_count)
+        deleted = self._summed(job, ALL_ITEMS, lambda items, match: items.delete_many(match).deleted_count)
         _asked(lambda: self._documents[DEAD_LETTERS].delete_many({"job_id": job}))
         return deleted
 
@@ -132,6 +127,25 @@ class Reader:
         """Let the connections go."""
         self._documents.client.close()
         self._search.close()
+
+    def _through(self, job: str, wanted: ItemFilter, after: str | None = None, limit: int = 0) -> Iterator[Document]:
+        """Items in the order of their ids; `limit`: no more of them are needed, 0: all."""
+        items = self._items(job)
+        for match in (way := _asked_patiently(lambda: way_through(items, job, wanted, after=after))):
+            found = items.find(match).sort("_id", 1).limit(limit).batch_size(EXPORT_BATCH)
+            ask = partial(next, found, None)
+            document = _asked_patiently(ask)
+            while document is not None:
+                way.held += 1
+                yield document
+                document = _asked(ask)
+
+    def _summed(self, job: str, wanted: ItemFilter, ask: Callable[[Collection[Document], Document], int]) -> int:
+        items, total = self._items(job), 0
+        for match in (way := _asked_patiently(lambda: way_through(items, job, wanted))):
+            way.held = _asked_patiently(partial(ask, items, match))
+            total += way.held
+        return total
 
     def _items(self, job: str) -> Collection[Document]:
         record = self._jobs.get(job)

@@ -33,6 +33,7 @@ from odradek.stores.items import (
     without_references,
 )
 from odradek.stores.search import SearchEngine, SearchRefused, connect_search
+from odradek.stores.stretches import way_through
 
 __all__ = [
     "ALL_ITEMS",
@@ -68,5 +69,6 @@ __all__ = [
     "plain_decimal",
     "refresh_path",
     "search_path",
+    "way_through",
     "without_references",
 ]

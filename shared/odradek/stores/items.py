@@ -82,6 +82,12 @@ class ItemFilter:
     since_ms: int | None = None
     """Last seen at this instant or later, in milliseconds since 1970."""
 
+    def conditions(self) -> Document:
+        """As a filter of MongoDB; empty for all items."""
+        since = None if self.since_ms is None else {"$gte": DatetimeMS(self.since_ms)}
+        wanted = {"type": self.type, "run": self.run, "change": self.change, "last_seen": since}
+        return {name: value for name, value in wanted.items() if value is not None}
+
 
 ALL_ITEMS = ItemFilter()
 
@@ -91,14 +97,7 @@ def items_match(job: str, wanted_items: ItemFilter = ALL_ITEMS, *, after: str | 
     found = job_range(job)
     if after is not None:
         found["_id"] = {"$gt": after, "$lt": f"{job};"}
-    since = wanted_items.since_ms
-    wanted = {
-        "type": wanted_items.type,
-        "run": wanted_items.run,
-        "change": wanted_items.change,
-        "last_seen": None if since is None else {"$gte": DatetimeMS(since)},
-    }
-    return found | {name: value for name, value in wanted.items() if value is not None}
+    return found | wanted_items.conditions()
 
 
 def instant(value: Any) -> str | None:
