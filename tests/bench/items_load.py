@@ -10,6 +10,7 @@ import psutil
 
 from odradek.contracts import EcsEvent, EcsService, EcsUrl, Item, LogEvent, OdradekFields
 from odradek.runtime.supervisor import tethered
+from odradek_parser.core.items import item_id
 
 AT_MS = 1_790_000_000_000
 
@@ -55,6 +56,11 @@ class Indexer:
         self._process.wait(30)
 
 
+def an_id(job: str, number: int) -> str:
+    """As the parser makes them: items are stored in no order of their ids."""
+    return item_id(job, "book", (str(number),))
+
+
 def an_item(job: str, number: int) -> Item:
     """About 600 bytes: texts, a decimal, a list, something nested."""
     data: dict[str, Any] = {
@@ -66,7 +72,7 @@ def an_item(job: str, number: int) -> Item:
         "text": "x" * 120,
     }
     return Item(
-        id=f"{job}:{number:032x}",
+        id=an_id(job, number),
         job=job,
         type="book",
         url=f"https://books.example/catalogue/{number}.html",
