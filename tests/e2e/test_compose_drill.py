@@ -72,13 +72,25 @@ class Containers:
             self._stack.compose("up", "-d", "--no-deps", "--no-recreate", "--scale", f"{service}={count}", service)
             time.sleep(3)
 
+    def until_well(self) -> float:
+        """Wait until Docker finds all of them healthy; how long that took."""
+        began = time.monotonic()
+        while unwell := self._unwell():
+            if time.monotonic() > began + RECOVERY_S:
+                pytest.fail(f"{unwell}: {self._stack.compose('logs', '--no-color', '--tail', '40', *unwell)}")
+            time.sleep(1)
+        return time.monotonic() - began
+
+    def _unwell(self) -> list[str]:
+        told = [line.split() for line in self._stack.compose("ps", "--format", "{{.Service}} {{.Health}}").splitlines()]
+        return sorted({service for service, *health in told if health in (["starting"], ["unhealthy"])})
+
     def ended_by_themselves(self) -> dict[str, int]:
         """How often containers of a service were started again by Docker, which it does for no other reason."""
         found: Counter[str] = Counter()
         for service in (*SERVICES, "api", *BROKERS, "mongodb", "elasticsearch"):
-            found[service] += sum(
-                int(n) for n in docker("inspect", "-f", "{{.RestartCount}}", *self.of(service)).split()
-            )
+            for each in docker("inspect", "-f", "{{.RestartCount}}", *self.of(service)).split():
+                found[service] += int(each)
         return dict(+found)
 
 
@@ -126,7 +138,8 @@ def test_after_a_round_of_faults_every_page_and_item_is_there_once(stack: Stack,
         took_s = recovery_s(stack, job)
         assert took_s < RECOVERY_S
         print(f"{fault.number} {fault.name}: goes on {took_s:.1f} s after it was healed", flush=True)  # noqa: T201
-    stack.up("--no-recreate", *SCALE)
+    well_s = containers.until_well()
     stack.change(job, politeness=QUICK)
     stack.finished(job)
-    print(f"every page and item once; ended by themselves: {containers.ended_by_themselves()}", flush=True)  # noqa: T201
+    ended = containers.ended_by_themselves()
+    print(f"all healthy {well_s:.0f} s later; every page and item once; ended by themselves: {ended}", flush=True)  # noqa: T201
