@@ -15,7 +15,7 @@ from odradek.stores.items import ALL_ITEMS, Document, ItemFilter, items_match, j
 
 WANTED = 1000
 """Items of a stretch, about."""
-MANY = 20_000
+MANY = 50_000
 BY_ID = IndexModel([("_id", ASCENDING), ("run", ASCENDING)], name="by_id")
 """Made when it is needed and not before: with it the embedded store takes three times as long to insert an item."""
 _HASHES = 1 << 32
