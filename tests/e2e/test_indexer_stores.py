@@ -30,6 +30,7 @@ from odradek.stores import (
     items_match,
     job_range,
     refresh_path,
+    search_path,
     way_through,
 )
 from odradek_indexer.consuming import EventRecords, ItemRecords, LetterRecords
@@ -218,5 +219,6 @@ async def test_the_embedded_engine_keeps_the_newest_events_up_to_the_cap(search:
 
     engine.call("POST", refresh_path())
 
-    assert engine.call("GET", count_path())["count"] == 1000
+    left = engine.call("POST", search_path(), {"size": 1000, "sort": [{"event.id": "asc"}], "_source": ["event.id"]})
+    assert [hit["_source"]["event"]["id"] for hit in left["hits"]["hits"]] == [f"e{name}" for name in range(2200, 3000)]
     engine.close()

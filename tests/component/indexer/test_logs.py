@@ -251,7 +251,7 @@ async def test_above_the_cap_the_oldest_events_are_deleted() -> None:
             )
         )
 
-    assert set(search.events) == {f"e{number}" for number in range(200, 300)}
+    assert set(search.events) == {f"e{number}" for number in range(220, 300)}
 
 
 async def test_without_a_cap_nothing_is_deleted() -> None:

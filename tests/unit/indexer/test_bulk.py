@@ -86,19 +86,26 @@ def test_elasticsearch_says_of_an_event(status: int, fate: Fate) -> None:
     assert fate_in_search(status) is fate
 
 
-def test_the_count_is_looked_at_first_and_then_now_and_again() -> None:
+def test_the_count_is_looked_at_first_and_then_when_the_cap_may_be_reached() -> None:
     cap = EventCap(2000)
 
     assert cap.due(1)
-    assert cap.excess(2000) == 0
-    assert [cap.due(60), cap.due(39), cap.due(1)] == [False, False, True]
+    assert cap.excess(500) == 0
+    assert [cap.due(1000), cap.due(499), cap.due(1)] == [False, False, True]
+
+
+def test_at_the_cap_a_fifth_goes_and_the_next_look_is_when_it_has_come_again() -> None:
+    cap = EventCap(2000)
+
+    assert cap.excess(2003) == 403
+    assert [cap.due(399), cap.due(1)] == [False, True]
 
 
 def test_a_large_excess_goes_in_steps() -> None:
     cap = EventCap(10)
 
-    assert (cap.excess(10 + MOST_AT_ONCE + 5), cap.due(0)) == (MOST_AT_ONCE, True)
-    assert (cap.excess(15), cap.due(0)) == (5, False)
+    assert (cap.excess(8 + MOST_AT_ONCE + 5), cap.due(0)) == (MOST_AT_ONCE, True)
+    assert (cap.excess(13), cap.due(0)) == (5, False)
 
 
 def test_without_a_cap_nothing_is_ever_due() -> None:
