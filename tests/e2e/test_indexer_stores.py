@@ -139,8 +139,24 @@ async def test_an_engine_that_looks_through_everything_is_given_an_index_and_ask
     assert read(after=of_b[77]) == of_b[78:]
     assert read(ItemFilter(type="a")) == [name for n, name in enumerate(names) if n % 3 == 0 and name in of_b]
     assert len(stretches) > 1
+    stretches += list(way_through(items, "b", ItemFilter(run=1)))[:5]
     plans = [database.command("explain", {"find": ITEMS, "filter": match}) for match in stretches]
     assert [str(plan["queryPlanner"]["winningPlan"]).count("COLLSCAN") for plan in plans] == [0] * len(stretches)
+    database.client.close()
+
+
+async def test_an_index_of_which_only_a_part_was_made_is_made_again(mongodb: Running) -> None:
+    database = connect_documents(Settings.read({"ODRADEK_MONGODB_URL": mongodb.engine.address}))
+    items = database[ITEMS]
+    items.insert_many({"_id": f"b:{n:032x}", "run": 1} for n in range(20))
+    items.create_index([("run", 1)], name="by_id")  # nobody says that it is whole
+
+    way_through(items, "b")
+    again = items.index_information()["by_id"]
+    way_through(items, "b")
+
+    assert again["key"] == [("_id", 1), ("run", 1)]
+    assert database["indexed"].find_one({}) == {"_id": ITEMS}
     database.client.close()
 
 

@@ -168,5 +168,7 @@ def _asked_patiently(ask: Callable[[], T]) -> T:
 def _asked(ask: Callable[[], T]) -> T:
     try:
         return ask()
+    except InfrastructureAway as error:
+        raise Problem(503, AWAY, str(error)) from error
     except PyMongoError as error:
         raise Problem(503, AWAY, f"MongoDB does not answer: {str(error)[:300]}") from error

@@ -174,17 +174,22 @@ class EventIndex:
         return self._create(lines[:middle]) + [Refusal(each.place + middle, each.fate, each.error) for each in second]
 
     def _delete_oldest(self) -> None:
-        """Delete the oldest events above the cap; those of the same millisecond as the last of them go too."""
+        """Where the cap is reached, the oldest events go."""
         try:
             self._engine.call("POST", refresh_path())
-            excess = self._cap.excess(self._engine.call("GET", count_path())["count"])
-            if not excess:
-                return
-            last = {"size": 1, "from": excess - 1, "sort": [{"@timestamp": "asc"}], "_source": ["@timestamp"]}
-            hits = self._engine.call("POST", search_path(), last)["hits"]["hits"]
-            if hits:
-                until = {"query": {"range": {"@timestamp": {"lte": hits[0]["_source"]["@timestamp"]}}}}
-                deleted = self._engine.call("POST", delete_path(), until).get("deleted")
-                log.info("oldest_events_deleted", deleted=deleted, cap=self._cap.most)
+            count = self._engine.call("GET", count_path())["count"]
+            excess = self._cap.excess(count)
+            self._cap.left(count - (self._delete(excess) if excess else 0))
         except (SearchRefused, InfrastructureAway) as error:  # the batch is stored, and the next one comes here again
             log.warning("oldest_events_kept", error=str(error))
+
+    def _delete(self, excess: int) -> int:
+        """Delete the oldest of them, and those of the same millisecond as the last; how many that were."""
+        last = {"size": 1, "from": excess - 1, "sort": [{"@timestamp": "asc"}], "_source": ["@timestamp"]}
+        hits = self._engine.call("POST", search_path(), last)["hits"]["hits"]
+        if not hits:
+            return 0
+        until = {"query": {"range": {"@timestamp": {"lte": hits[0]["_source"]["@timestamp"]}}}}
+        deleted = int(self._engine.call("POST", delete_path(), until).get("deleted") or 0)
+        log.info("oldest_events_deleted", deleted=deleted, cap=self._cap.most)
+        return deleted

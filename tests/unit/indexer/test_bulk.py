@@ -91,21 +91,25 @@ def test_the_count_is_looked_at_first_and_then_when_the_cap_may_be_reached() -> 
 
     assert cap.due(1)
     assert cap.excess(500) == 0
+    cap.left(500)
     assert [cap.due(1000), cap.due(499), cap.due(1)] == [False, False, True]
 
 
 def test_at_the_cap_a_fifth_goes_and_the_next_look_is_when_it_has_come_again() -> None:
+    cap = EventCap(50_000)
+
+    assert (cap.excess(49_999), cap.excess(50_000), cap.excess(52_000)) == (0, 10_000, MOST_AT_ONCE)
+    cap.left(42_000)
+    assert [cap.due(7_999), cap.due(1)] == [False, True]
+
+
+def test_as_long_as_nothing_was_deleted_each_batch_looks_again() -> None:
     cap = EventCap(2000)
+    cap.left(1990)
 
-    assert cap.excess(2003) == 403
-    assert [cap.due(399), cap.due(1)] == [False, True]
-
-
-def test_a_large_excess_goes_in_steps() -> None:
-    cap = EventCap(10)
-
-    assert (cap.excess(8 + MOST_AT_ONCE + 5), cap.due(0)) == (MOST_AT_ONCE, True)
-    assert (cap.excess(13), cap.due(0)) == (5, False)
+    assert [cap.due(13), cap.due(1)] == [True, True]
+    cap.left(2000 + MOST_AT_ONCE)
+    assert cap.due(0)
 
 
 def test_without_a_cap_nothing_is_ever_due() -> None:

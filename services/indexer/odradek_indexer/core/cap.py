@@ -15,7 +15,7 @@ class EventCap:
     """Says when to look at the count, and how many of the oldest events have to go."""
 
     most: int
-    """0: no cap. Several indexers may each write as many as there was room for when they looked."""
+    """0: no cap. Each of several indexers may write as many as there was room for when it looked."""
     _room: int = 0
     """Events that may come before the count is worth a look."""
 
@@ -25,11 +25,9 @@ class EventCap:
         return self.most > 0 and self._room <= 0
 
     def excess(self, count: int) -> int:
-        """How many of the oldest have to go now, at most `MOST_AT_ONCE`; if more, look again at once."""
-        if count < self.most:
-            self._room = self.most - count
-            return 0
-        spare = self.most // SPARE
-        over = count - self.most + spare
-        self._room = 0 if over > MOST_AT_ONCE else max(spare, 1)
-        return min(over, MOST_AT_ONCE)
+        """How many of the oldest have to go now, at most `MOST_AT_ONCE`."""
+        return min(count - self.most + self.most // SPARE, MOST_AT_ONCE) if count >= self.most else 0
+
+    def left(self, count: int) -> None:
+        """So many are left; unless it is told, the next batch looks again."""
+        self._room = max(self.most - count, 0)
