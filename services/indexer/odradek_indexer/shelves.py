@@ -2,6 +2,7 @@
 
 import os
 import time
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -152,8 +153,9 @@ class Bucket:
 def _sweep(folder: Path) -> None:
     """Delete what a process that died has left half-written."""
     for part in folder.glob(".*.part"):
-        if part.stat().st_mtime < time.time() - LEFT_OVER_S:
-            part.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # another writer's, who has just finished
+            if part.stat().st_mtime < time.time() - LEFT_OVER_S:
+                part.unlink()
 
 
 def _sync(folder: Path) -> None:

@@ -167,6 +167,16 @@ async def test_a_process_that_dies_while_it_writes_leaves_no_file_that_is_taken_
     assert urls(tmp_path) == the_urls([0])
 
 
+async def test_a_file_that_another_writer_finishes_in_this_moment_is_no_trouble(tmp_path: Path) -> None:
+    folder = tmp_path / "books" / JOB / "00000"
+    folder.mkdir(parents=True)
+    (folder / ".its.part").symlink_to(folder / "gone when it is looked at")
+
+    await archiving(tmp_path)([a_page(0)])
+
+    assert urls(tmp_path) == the_urls([0])
+
+
 async def test_nothing_that_a_page_tells_breaks_out_of_its_line(tmp_path: Path) -> None:
     page = a_page(0, b"body", headers={"a\r\n\r\nb": "c\rd"}, final_url="https://books.example/\r\nWARC-Type: x")
 
