@@ -1,7 +1,7 @@
 """Which faults, in which order: decided by a seed alone."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -73,3 +73,11 @@ def plan(seed: int, faults: int, *, without: Sequence[str] = (), only: Sequence[
 def rounds(planned: Sequence[Planned], size: int) -> list[list[Planned]]:
     """Cut into crawls of so many faults."""
     return [list(planned[start : start + size]) for start in range(0, len(planned), size)]
+
+
+def drawn(target: str, members: Callable[[str], Sequence[str]], rng: random.Random) -> list[str]:
+    """Of each kind in `scheduler+parser` one of its members; of `parser+parser` two different ones."""
+    found: list[str] = []
+    for kind in target.split("+"):
+        found.append(rng.choice([name for name in members(kind) if name not in found]))
+    return found

@@ -13,6 +13,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs r
     ConfigResource,
     ResourceType,
 )
+from tests.drill.plan import drawn
 from tests.drill.stack import SESSION_S
 from tests.drill.world import World
 
@@ -26,14 +27,6 @@ COMPACTION_S = 20.0
 FULL_S = 6.0
 
 
-def victims(world: World, target: str, rng: random.Random) -> list[str]:
-    """Names of children: a different one for each kind in `scheduler+parser`."""
-    found: list[str] = []
-    for kind in target.split("+"):
-        found.append(rng.choice([name for name in world.stack.members(kind) if name not in found]))
-    return found
-
-
 def _kill(world: World, names: list[str]) -> None:
     for name in names:
         world.stack.signal(name, signal.SIGKILL)
@@ -42,12 +35,12 @@ def _kill(world: World, names: list[str]) -> None:
 
 async def kill(world: World, target: str, rng: random.Random) -> None:
     """SIGKILL, all in the same instant; the supervisor starts them again."""
-    _kill(world, victims(world, target, rng))
+    _kill(world, drawn(target, world.stack.members, rng))
 
 
 async def freeze(world: World, target: str, rng: random.Random) -> None:
     """SIGSTOP for longer than the session, then SIGCONT: a process that does not know that others have its work."""
-    (name,) = victims(world, target, rng)
+    (name,) = drawn(target, world.stack.members, rng)
     world.stack.signal(name, signal.SIGSTOP)
     await asyncio.sleep(SESSION_S + 2)
     world.stack.signal(name, signal.SIGCONT)
@@ -72,7 +65,7 @@ async def crowd(world: World, target: str, _: random.Random) -> None:
 
 async def wipe(world: World, target: str, rng: random.Random) -> None:
     """The whole state folder of schedulers is deleted under them, and they are killed."""
-    names = victims(world, target, rng)
+    names = drawn(target, world.stack.members, rng)
     for name in names:
         world.stack.signal(name, signal.SIGSTOP)
     for name in names:

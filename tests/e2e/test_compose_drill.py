@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from tests.drill.plan import SERVICES, Planned, plan, rounds
+from tests.drill.plan import SERVICES, Planned, drawn, plan, rounds
 from tests.e2e.composing import PAGES, WANTED, Stack, a_stack
 
 FAULTS = int(os.environ.get("ODRADEK_COMPOSE_FAULTS", "20"))
@@ -56,11 +56,6 @@ class Containers:
     def of(self, service: str) -> list[str]:
         """Ids of its replicas, of the stopped ones too."""
         return self._stack.compose("ps", "-a", "-q", service).split()
-
-    def drawn(self, target: str, rng: random.Random) -> list[str]:
-        """One of each kind in `scheduler+parser`, two different ones of `parser+parser`."""
-        kinds = Counter(target.split("+"))
-        return [each for kind, count in kinds.items() for each in rng.sample(self.of(kind), count)]
 
     def kill(self, ids: list[str], away_s: float = 0.0) -> None:
         """SIGKILL for all at once; started again after that time."""
@@ -114,7 +109,7 @@ class Containers:
 def inject(containers: Containers, fault: Planned) -> None:
     """Do it; returns once it is healed."""
     rng = random.Random(fault.seed)
-    ids = containers.drawn(rng.choice(BROKERS) if fault.kind == "broker" else fault.target, rng)
+    ids = drawn(rng.choice(BROKERS) if fault.kind == "broker" else fault.target, containers.of, rng)
     match fault.kind, fault.target:
         case "broker", "restart":
             containers.count_ends(ids)
