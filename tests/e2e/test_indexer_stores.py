@@ -27,12 +27,12 @@ from odradek.stores import (
     connect_search,
     count_path,
     exported_line,
-    items_match,
     job_range,
     refresh_path,
     search_path,
     way_through,
 )
+from odradek.stores.stretches import WHOLE, Stretches
 from odradek_indexer.consuming import EventRecords, ItemRecords, LetterRecords
 from odradek_indexer.core.cap import EventCap
 from odradek_indexer.deadletters import DeadLetterStore
@@ -112,7 +112,8 @@ async def test_items_twice_and_through_kill_9_are_stored_once(mongodb: Running) 
     assert [document["_id"] for document in stored] == [f"{JOB}:{name:04d}" for name in range(2000)]
     assert stored[0]["data"]["price"] == Decimal128("19.90")
     assert exported_line(stored[0])["data"] == an_item().data
-    assert database[ITEMS].count_documents(items_match(JOB, after=f"{JOB}:1899")) == 100
+    (after,) = Stretches(JOB, after=f"{JOB}:1899", width=WHOLE)
+    assert database[ITEMS].count_documents(after) == 100
     database.client.close()
 
 

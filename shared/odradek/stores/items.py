@@ -92,14 +92,6 @@ class ItemFilter:
 ALL_ITEMS = ItemFilter()
 
 
-def items_match(job: str, wanted_items: ItemFilter = ALL_ITEMS, *, after: str | None = None) -> Document:
-    """A filter for items of a job, after an `_id`: page through by sorting on `_id`."""
-    found = job_range(job)
-    if after is not None:
-        found["_id"] = {"$gt": after, "$lt": f"{job};"}
-    return found | wanted_items.conditions()
-
-
 def instant(value: Any) -> str | None:
     """An instant of a document as ISO 8601 in UTC with milliseconds; None stays None."""
     if value is None:

@@ -14,7 +14,7 @@ from pymongo.collection import Collection
 from pymongo.errors import ExecutionTimeout, OperationFailure
 
 from odradek.errors import InfrastructureAway
-from odradek.stores.items import ALL_ITEMS, Document, ItemFilter, items_match, job_range
+from odradek.stores.items import ALL_ITEMS, Document, ItemFilter, job_range
 
 WANTED = 1000
 """Items of a stretch, about."""
@@ -26,9 +26,10 @@ three times as long to insert an item."""
 MADE = "indexed"
 """Collection that names those whose index is whole: of an engine killed while it made one, a part of it is left."""
 QUICK_S, SLOW_S = 0.05, 0.5
-_HASHES = 1 << 32
-"""An `_id` ends with a hash in hexadecimal; so many differ in its first eight digits."""
-_FIRST_WIDTH = _HASHES >> 12
+"""A stretch with conditions that took less is followed by one of twice its width, one that took more by half of it."""
+WHOLE = 1 << 32
+"""An `_id` ends with a hash in hexadecimal; its first eight digits are one of so many. As a width: all in one."""
+_FIRST_WIDTH = WHOLE >> 12
 _HASH = re.compile(r"[0-9a-f]{8}")
 _BUSY = "An index of items is being made, which takes minutes; ask again."
 _making = Lock()
@@ -47,20 +48,22 @@ class Stretches:
         wanted: ItemFilter = ALL_ITEMS,
         *,
         after: str | None = None,
+        width: int = _FIRST_WIDTH,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """`after`: an `_id` of the job."""
-        self._job, self._conditions, self._after, self._clock = job, wanted.conditions(), after, clock
+        """`after`: an `_id` of the job; `width`: of the first stretch, in hashes."""
+        self._job, self._conditions, self._after = job, wanted.conditions(), after
+        self._width, self._clock = width, clock
         self.held = 0
 
     def __iter__(self) -> Iterator[Document]:
         """Filters until the last id of the job."""
         begins = _HASH.match(self._after or "", len(self._job) + 1)
-        low, width = int(begins.group(), 16) if begins else 0, _FIRST_WIDTH
+        low, width = int(begins.group(), 16) if begins else 0, self._width
         lower = {"$gte": f"{self._job}:"} if self._after is None else {"$gt": self._after}
-        while low < _HASHES:
-            low = min(low + width, _HASHES)
-            upper = f"{self._job}:{low:08x}" if low < _HASHES else f"{self._job};"
+        while low < WHOLE:
+            low = min(low + width, WHOLE)
+            upper = f"{self._job}:{low:08x}" if low < WHOLE else f"{self._job};"
             if self._after is not None and upper <= self._after:
                 continue
             self.held, began_s = 0, self._clock()
@@ -76,21 +79,9 @@ class Stretches:
         return max(1, width // 2) if took_s > SLOW_S else width
 
 
-class Whole:
-    """The same in one: for a store that walks its ids, or has few."""
-
-    def __init__(self, job: str, wanted: ItemFilter = ALL_ITEMS, *, after: str | None = None) -> None:
-        self._match = items_match(job, wanted, after=after)
-        self.held = 0
-
-    def __iter__(self) -> Iterator[Document]:
-        """One filter."""
-        yield self._match
-
-
 def way_through(
     items: Collection[Document], job: str, wanted: ItemFilter = ALL_ITEMS, *, after: str | None = None, many: int = MANY
-) -> Stretches | Whole:
+) -> Stretches:
     """How this store is best asked for items of a job; it may take minutes, once, to make the index.
 
     `many`: items of a collection of which more are not looked through for each question.
@@ -103,7 +94,7 @@ def way_through(
         raise InfrastructureAway(_BUSY)
     there, vouched_for = _index(items)
     if not there and (not _looks_through(items, job) or items.estimated_document_count() <= many):
-        return Whole(job, wanted, after=after)
+        return Stretches(job, wanted, after=after, width=WHOLE)
     if not vouched_for:
         _make_index(items)
     return Stretches(job, wanted, after=after)

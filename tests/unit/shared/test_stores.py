@@ -26,11 +26,11 @@ from odradek.stores import (
     exported_line,
     instant,
     item_document,
-    items_match,
     job_range,
     plain_decimal,
     without_references,
 )
+from odradek.stores.stretches import WHOLE, Stretches
 
 AS_READ: CodecOptions[dict[str, Any]] = CodecOptions(datetime_conversion=DatetimeConversion.DATETIME_MS)
 
@@ -120,7 +120,9 @@ def test_a_job_is_a_range_of_ids() -> None:
 
 
 def test_a_job_is_paged_through_after_an_id() -> None:
-    assert items_match("job-1", ItemFilter(type="book", since_ms=5), after="job-1:ab") == {
+    (match,) = Stretches("job-1", ItemFilter(type="book", since_ms=5), after="job-1:ab", width=WHOLE)
+
+    assert match == {
         "_id": {"$gt": "job-1:ab", "$lt": "job-1;"},
         "type": "book",
         "last_seen": {"$gte": DatetimeMS(5)},
