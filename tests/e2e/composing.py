@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.natives import HOME, overlay_with_natives
 
 ROOT = Path(__file__).parents[2]
 PAGES, CARDS, LINKS = int(os.environ.get("ODRADEK_COMPOSE_PAGES", "1000")), 5, 20
@@ -62,10 +63,17 @@ class Stack:
         for number in range(PAGES):
             (site / f"{number}.html").write_text(page(number))
         files = ("compose.yaml", *overlays, "tests/e2e/compose-site.yaml", *MORE)
-        self._compose = ("docker", "compose", "-p", "odradek-test", *(f"-f{ROOT / file}" for file in files))
+        self._compose: tuple[str, ...] = (
+            *("docker", "compose", "-p", "odradek-test"),
+            *(f"-f{ROOT / file}" for file in files),
+        )
         given = {"ODRADEK_TEST_SITE": str(site), "ODRADEK_ALLOW_PRIVATE_NETWORKS": "1"}
         self._environ = os.environ | PORTS | given | (variables or {})
         self.key = ""
+
+    def add(self, overlay: Path) -> None:
+        """One more overlay, from here on."""
+        self._compose += (f"-f{overlay}",)
 
     def compose(self, *arguments: str, quiet: bool = False) -> str:
         """One command; what it printed."""
@@ -151,6 +159,10 @@ def a_stack(folder: Path, *overlays: str, variables: dict[str, str] | None = Non
     """Up from nothing, its image built from this checkout; at the end nothing of it is left."""
     found = Stack(folder, *overlays, variables=variables)
     found.compose("down", "--volumes", "--remove-orphans", quiet=True)
+    natives = ("run", "--rm", "-T", "--no-deps", "--entrypoint", "ls", "elasticsearch", HOME)
+    if not found.compose(*natives, quiet=True):
+        print(f"\n{HOME} is missing in this Elasticsearch: mounted from this machine")  # noqa: T201  (figures)
+        found.add(overlay_with_natives(folder / "natives"))
     try:
         began = time.monotonic()
         found.compose("build", "--quiet")

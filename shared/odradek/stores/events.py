@@ -10,6 +10,9 @@ LOGS_DATA_STREAM = "logs-odradek.crawl-default"
 TEMPLATE = "logs-odradek.crawl"
 LIFECYCLE_POLICY = "odradek-crawl"
 
+SHARD_S = 10
+"""How long the engine may wait for a shard to write to."""
+
 _PRIORITY = 500
 """Above Elasticsearch's own template for `logs-*-*`, which has 100."""
 
@@ -84,8 +87,11 @@ def lifecycle_policy(retention_days: int) -> dict[str, Any]:
 
 
 def bulk_path() -> str:
-    """Where NDJSON goes; only what went wrong is asked back beside the statuses."""
-    return f"/{LOGS_DATA_STREAM}/_bulk?filter_path=errors,items.*.status,items.*.error"
+    """Where NDJSON goes; only what went wrong is asked back beside the statuses.
+
+    A shard that is not open is waited for less long than an answer is, so that the engine says so itself.
+    """
+    return f"/{LOGS_DATA_STREAM}/_bulk?timeout={SHARD_S}s&filter_path=errors,items.*.status,items.*.error"
 
 
 def search_path() -> str:

@@ -4,10 +4,11 @@ import json
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
+from urllib.parse import parse_qs
 
 import bson
 from bson.codec_options import CodecOptions, DatetimeConversion
-from elastic_transport import ApiResponseMeta, BaseNode, HttpHeaders
+from elastic_transport import ApiResponseMeta, BaseNode, ConnectionTimeout, HttpHeaders
 from elastic_transport import ConnectionError as NoConnection
 from elastic_transport._node._base import NodeApiResponse  # what a node has to return is not exported
 from elasticsearch import Elasticsearch
@@ -18,6 +19,7 @@ from pymongo.results import BulkWriteResult
 from odradek.contracts import EcsEvent, EcsService, Item, JobRecord, LogEvent, Message, OdradekFields, encode
 from odradek.kafka.records import Record
 from odradek.stores import SearchEngine
+from odradek.stores.search import ANSWER_S
 from odradek_indexer.core.job_rules import JobRules, job_rules
 
 JOB = "job-1"
@@ -256,6 +258,8 @@ class MemorySearch:
         """Status of every answer; 0: the right one."""
         self.counting = 200
         """Status when events are counted."""
+        self.without_primary = False
+        """Its shard cannot be opened: it waits as long as it was told to, a minute unless told, and refuses."""
         self.process = 1
         """Another one each time it is started."""
         self._lifecycle = lifecycle
@@ -267,7 +271,11 @@ class MemorySearch:
             def perform_request(self, method: str, target: str, body: Any = None, **_: Any) -> NodeApiResponse:
                 if memory.away:
                     raise NoConnection("connection refused")
-                status, answer = memory.answer(Request(method, target.partition("?")[0], body or b""))
+                path, _, query = target.partition("?")
+                waited = float(parse_qs(query).get("timeout", ["60s"])[0].removesuffix("s"))
+                if memory.without_primary and path.endswith("_bulk") and waited >= ANSWER_S:
+                    raise ConnectionTimeout("Connection timed out during request")
+                status, answer = memory.answer(Request(method, path, body or b""))
                 kind = "application/json" if not isinstance(answer, str) else "text/plain"
                 said = HttpHeaders({"x-elastic-product": "Elasticsearch", "content-type": kind})
                 content = answer.encode() if isinstance(answer, str) else json.dumps(answer).encode()
@@ -314,9 +322,11 @@ class MemorySearch:
         for head, body in zip(lines[::2], lines[1::2], strict=True):
             name = json.loads(head)["create"]["_id"]
             status = 409 if name in self.events else self.refusing.get(name, 201)
+            status = 503 if self.without_primary else status
             if status == 201:
                 self.events[name] = json.loads(body)
-            error = {} if status == 201 else {"error": {"type": "refused", "reason": f"status {status}"}}
+            reason = "primary shard is not active" if self.without_primary else f"status {status}"
+            error = {} if status == 201 else {"error": {"type": "refused", "reason": reason}}
             items.append({"create": {"status": status, **error}})
         return 200, {"errors": any("error" in item["create"] for item in items), "items": items}
 

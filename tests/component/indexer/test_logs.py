@@ -97,6 +97,15 @@ async def test_an_engine_that_cannot_answer_now_is_away(status: int) -> None:
     assert await index(delivered) == [Done(record) for record in delivered]
 
 
+async def test_an_engine_whose_shard_does_not_open_is_away_and_says_why() -> None:
+    search = MemorySearch()
+    index, delivered = indexing(search), records(an_event("1"))
+    search.without_primary = True
+
+    with pytest.raises(InfrastructureAway, match="primary shard is not active"):
+        await index(delivered)
+
+
 async def test_an_engine_that_came_back_empty_gets_its_template_again_before_the_next_event() -> None:
     search = MemorySearch()
     index, more = indexing(search), records(an_event("e2"))
