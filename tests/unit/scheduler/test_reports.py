@@ -99,6 +99,21 @@ def test_before_release_reports_say_so() -> None:
     assert (report.recovering, report.limiting) == (True, "It replays its log.")
 
 
+def test_a_job_told_while_the_log_was_replayed_is_told_again_though_its_end_was_announced() -> None:
+    crawl = a_crawl("x")
+    crawl.finish(*crawl.dispatch())
+    crawl.restart()
+    crawl.core.catch_up_to(crawl.offset + 1)
+    (report,) = crawl.core.progress(NOW_MS)
+    assert report.recovering
+    crawl.core.ended(Reached(job="j", state="complete", epoch=1))
+    assert crawl.core.progress(NOW_MS + 1) == ()
+    crawl.fold(a_link("other", job="k"))
+
+    assert [(report.job, report.recovering) for report in crawl.core.progress(NOW_MS + 2)] == [("j", False)]
+    assert crawl.core.progress(NOW_MS + 60_000) == ()
+
+
 def test_a_host_is_reported_when_something_was_learned_of_it() -> None:
     crawl = a_crawl("x")
     (request,) = crawl.dispatch()

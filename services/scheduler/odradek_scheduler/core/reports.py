@@ -45,6 +45,8 @@ class Reports:
         """Epoch and run in which a job's end was announced."""
         self._attention = Attention(self._rests)
         self._limiting: str | None = None
+        self._recovering: set[str] = set()
+        """Told while the log was replayed: without a recount, so they are told again, also those whose end is known."""
         self._plans: Mapping[str, RunPlan] = {}
         self._flew: tuple[str, ...] = ()
 
@@ -77,6 +79,7 @@ class Reports:
     def forget(self, job: str) -> None:
         """The job is purged."""
         self._told.pop(job, None)
+        self._recovering.discard(job)
         self._ends.pop(job, None)
         for run in [run for run in self._recounts if split_run_id(run)[0] == job]:
             del self._recounts[run]
@@ -106,8 +109,9 @@ class Reports:
         if limiting != self._limiting:
             self._limiting = limiting
             for job in self._told:
-                if not self._rests(job):
+                if job in self._recovering or not self._rests(job):
                     self._attention.call(job)
+            self._recovering.clear()
 
     def _report(self, job: str, at: tuple[int, int], flying: dict[str, int], limiting: str | None) -> Progress | None:
         """One job's report, if there is news; `at`: position, and time."""
@@ -122,6 +126,8 @@ class Reports:
         state = (run, ledger.offset, mapped.offset, record.version, record.epoch, out, limiting, recount, renews, plan)
         if record.version < 0 or not self._is_news(job, state, position, now_ms):
             return None
+        if limiting == RECOVERING:
+            self._recovering.add(job)
         return Progress(
             job=job, partition=self._partition, offset=position, epoch=record.epoch, counters=counters(ledger),
             run=record.run, version=record.version, in_flight=out, recount=recount,
