@@ -47,7 +47,7 @@ e2e: install ## five processes on Apache Kafka itself [ARGS="-s tests/e2e/test_c
 chaos: install ## kill -9 and worse
 	$(BIN)/pytest tests/chaos
 
-drill: install ## fault drills with a report, on embedded engines [FAULTS=100 SEED=1 REPORT=drill ARGS="--only broker"]
+drill: install ## fault drills with a report, on embedded engines [FAULTS=100 SEED=1 REPORT=drill ARGS="--brokers 3"]
 	$(BIN)/python -m tests.drill --faults $(or $(FAULTS),100) --seed $(or $(SEED),1) --report $(or $(REPORT),drill) $(ARGS)
 
 audit: install ## known weaknesses of what is pinned; fails where the data cannot be had
