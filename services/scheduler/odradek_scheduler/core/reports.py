@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -31,13 +31,21 @@ _HOSTS_LOOKED_AT: Final = 500
 _HOSTS_A_CALL: Final = 500
 
 
+class _Told(NamedTuple):
+    """The last report of a job: its state (what limits it comes first), where, when, and since when it is the same."""
+
+    state: tuple[object, ...]
+    position: int
+    at_ms: int
+    since_ms: int
+
+
 class Reports:
     """Remembers what was reported, so that only news leaves."""
 
     def __init__(self, partition: int, cache: Cache, tables: Tables) -> None:
         self._partition, self._cache, self._tables = partition, cache, tables
-        self._told: dict[str, tuple[object, int, int, int]] = {}
-        """By job: what was told, at which position, when, and since when it has been the same."""
+        self._told: dict[str, _Told] = {}
         self._recounts: dict[str, Recount] = {}
         self.hosts_changed: dict[str, str | None] = {}
         """With each, a run that has fetched from it."""
@@ -45,8 +53,6 @@ class Reports:
         """Epoch and run in which a job's end was announced."""
         self._attention = Attention(self._rests)
         self._limiting: str | None = None
-        self._recovering: set[str] = set()
-        """Told while the log was replayed: without a recount, so they are told again, also those whose end is known."""
         self._plans: Mapping[str, RunPlan] = {}
         self._flew: tuple[str, ...] = ()
 
@@ -79,7 +85,6 @@ class Reports:
     def forget(self, job: str) -> None:
         """The job is purged."""
         self._told.pop(job, None)
-        self._recovering.discard(job)
         self._ends.pop(job, None)
         for run in [run for run in self._recounts if split_run_id(run)[0] == job]:
             del self._recounts[run]
@@ -109,9 +114,8 @@ class Reports:
         if limiting != self._limiting:
             self._limiting = limiting
             for job in self._told:
-                if job in self._recovering or not self._rests(job):
+                if not self._rests(job):
                     self._attention.call(job)
-            self._recovering.clear()
 
     def _report(self, job: str, at: tuple[int, int], flying: dict[str, int], limiting: str | None) -> Progress | None:
         """One job's report, if there is news; `at`: position, and time."""
@@ -123,11 +127,9 @@ class Reports:
         ledger, mapped = self._cache.ledger(run), self._cache.ledger(sitemap_run(run))
         recount, out = self._recounts.get(run), flying.get(run, 0)
         renews, plan = renewing(self._cache, job, record.run), self._plans.get(job)
-        state = (run, ledger.offset, mapped.offset, record.version, record.epoch, out, limiting, recount, renews, plan)
+        state = (limiting, run, ledger.offset, mapped.offset, record.version, record.epoch, out, recount, renews, plan)
         if record.version < 0 or not self._is_news(job, state, position, now_ms):
             return None
-        if limiting == RECOVERING:
-            self._recovering.add(job)
         return Progress(
             job=job, partition=self._partition, offset=position, epoch=record.epoch, counters=counters(ledger),
             run=record.run, version=record.version, in_flight=out, recount=recount,
@@ -139,26 +141,31 @@ class Reports:
         return self._cache.ledger(run_id(job, self._cache.job(job).run))
 
     def _rests(self, job: str) -> bool:
+        """Nobody waits for news of it; what was told while the log was replayed lacks a recount and is told again."""
+        told = self._told.get(job)
+        if told is not None and told.state[0] == RECOVERING:
+            return False
         end, record = self._ends.get(job), self._cache.job(job)
         return end is not None and record.epoch <= end[0] and record.run <= end[1]
 
-    def _is_news(self, job: str, state: object, position: int, now_ms: int) -> bool:
-        told, at, _, since_ms = self._told.get(job, (None, -1, 0, now_ms))
-        if told != state:
-            since_ms = now_ms
-        elif at == position or now_ms < self._again_ms(job):
+    def _is_news(self, job: str, state: tuple[object, ...], position: int, now_ms: int) -> bool:
+        told = self._told.get(job)
+        if told is None or told.state != state:
+            self._told[job] = _Told(state, position, now_ms, since_ms=now_ms)
+        elif told.position == position or now_ms < self._again_ms(job):
             return False
-        self._told[job] = (state, position, now_ms, since_ms)
+        else:
+            self._told[job] = _Told(state, position, now_ms, told.since_ms)
         return True
 
     def _again_ms(self, job: str) -> int:
         """When a job that stays as it is may be reported again, its position having moved on."""
-        _, _, told_ms, since_ms = self._told[job]
-        return told_ms + min(_QUIET_MOST_MS, (told_ms - since_ms) // _QUIET_PART)
+        told = self._told[job]
+        return told.at_ms + min(_QUIET_MOST_MS, (told.at_ms - told.since_ms) // _QUIET_PART)
 
     def _next_look_ms(self, job: str, now_ms: int) -> int:
         """A job that was active of late is looked at each time, a quiet one every second."""
-        since_ms = self._told[job][3]
+        since_ms = self._told[job].since_ms
         return max(self._again_ms(job), now_ms + (_QUIET_LOOK_MS if now_ms > since_ms + _ACTIVE_MS else 0))
 
     def hosts(self, now_ms: int, memory: Memory, agenda: Agenda) -> tuple[HostReport, ...]:
