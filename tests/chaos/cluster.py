@@ -13,6 +13,7 @@ import psutil
 
 from odradek.engines.stack import Stack, StackOptions
 from odradek.runtime.supervisor import Child
+from odradek.settings import Settings
 
 PARTITIONS = 12
 
@@ -104,11 +105,20 @@ class Cluster:
     async def one_more_fetcher(self) -> None:
         await self._stack.one_more_fetcher()
 
+    @property
+    def settings(self) -> Settings:
+        """What its services run with."""
+        return Settings.read(self._stack.env)
+
+    def first_scheduler(self) -> psutil.Process:
+        """The scheduler that was started first."""
+        mine = psutil.Process().children(recursive=True)
+        found = [each for each in mine if _is_alive(each) and each.cmdline()[-2:] == ["service", "scheduler"]]
+        return min(found, key=lambda each: each.create_time())
+
     def kill_one_scheduler(self) -> int:
         """SIGKILL for the scheduler that was started first."""
-        mine = psutil.Process().children(recursive=True)
-        victims = [each for each in mine if _is_alive(each) and each.cmdline()[-2:] == ["service", "scheduler"]]
-        victim = min(victims, key=lambda each: each.create_time())
+        victim = self.first_scheduler()
         victim.kill()
         return victim.pid
 

@@ -1,13 +1,15 @@
 """The Faust application: one agent folds the frontier's log into four tables, another answers questions."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, Final, cast
 
 import faust
 from faust.types import TP
 
+from odradek.errors import InfrastructureAway
 from odradek.kafka.records import Record
+from odradek.kafka.window import Gap
 from odradek.settings import Settings
 from odradek.topics import FRONTIER
 from odradek_scheduler.core.tables import value_offset
@@ -22,6 +24,7 @@ BUFFERED_BATCHES: Final = 64
 """Batches of up to 512 KiB that wait in memory."""
 
 Handle = Callable[[Record], None]
+FindGap = Callable[[Record], Gap | None]
 
 
 class SchedulerApp(faust.App):
@@ -34,10 +37,14 @@ class SchedulerApp(faust.App):
         self.frontier_tables = FrontierTables(self, self.stores, partitions)
         self.changelog_reader = ChangelogReader(settings, self.frontier_tables)
         self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Set when a batch could not be handled: a bug; it is never acknowledged, the process must end."""
+        """Set when a batch could not be handled; it is never acknowledged, the process must end."""
 
-    def handle(self, topic: str, handle: Handle) -> None:
-        """Call `handle` for each record of a topic (name without prefix), in order, then count it as done."""
+    def handle(self, topic: str, handle: Handle, find_gap: FindGap = lambda _: None) -> None:
+        """Call `handle` for each record of a topic (name without prefix), in order, then count it as done.
+
+        `find_gap`: what is missing before a record; unless retention has deleted it, the record is not handled, and the
+        process must end.
+        """
         source = self.topic(
             self.odradek_settings.topic(topic),
             key_type=bytes,
@@ -50,6 +57,9 @@ class SchedulerApp(faust.App):
         async def each(stream: Any) -> None:
             async for record in _records(stream):
                 try:
+                    gap = find_gap(record)
+                    if gap is not None:
+                        await deleted(gap, record.topic, self.consumer.earliest_offsets)
                     handle(record)
                 except Exception as error:  # noqa: BLE001  (Faust would acknowledge the batch and go on)
                     if not self.failure.done():
@@ -104,6 +114,21 @@ def create_app(settings: Settings, folder: StateFolder, partitions: int) -> Sche
     app = SchedulerApp(settings, folder, partitions)
     app.finalize()
     return app
+
+
+async def deleted(gap: Gap, topic: str, earliest: Callable[[TP], Awaitable[Mapping[TP, int]]]) -> None:
+    """Make sure that what is missing is not in the log any more; `earliest`: where the log of a partition begins.
+
+    Faust may hand out a record that was on its way while the partition was sought back to its last commit, and then
+    drops those before it as if they had been read.
+
+    Raises:
+        InfrastructureAway: it is there; to go on behind it would lose it, to begin again from the last commit does not.
+    """
+    place = TP(topic, gap.partition)
+    begins = (await earliest(place))[place]
+    if begins <= gap.first_missing:
+        raise InfrastructureAway(f"offset {gap.next_read} of {topic}-{gap.partition} came before {gap.first_missing}")
 
 
 async def _records(stream: Any) -> AsyncIterator[Record]:

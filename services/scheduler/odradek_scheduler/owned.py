@@ -92,8 +92,8 @@ class Ownership:
             raise RuntimeError(f"a batch of partition {record.partition}, which is not ours")
         if record.offset < owned.core.position:
             return
-        if 0 < owned.core.position < record.offset:
-            gap = Gap(record.partition, owned.core.position, record.offset)
+        gap = self.gap(record)
+        if gap is not None:
             log.error("gap", topic=record.topic, partition=gap.partition, first=gap.first_missing, next=gap.next_read)
             self._outbox.send([gap_event(SERVICE, record.topic, gap, now_ms())])
         batch = self._batch(record)
@@ -106,6 +106,12 @@ class Ownership:
             owned.core.told.clear()
         for listener in self._listeners:
             listener()
+
+    def gap(self, record: Record) -> Gap | None:
+        """What is missing before a record of the log, by what its partition has folded."""
+        owned = self._owned.get(record.partition)
+        position = 0 if owned is None else owned.core.position
+        return Gap(record.partition, position, record.offset) if 0 < position < record.offset else None
 
     def _batch(self, record: Record) -> Batch:
         try:

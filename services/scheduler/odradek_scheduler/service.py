@@ -58,7 +58,7 @@ class Scheduler:
         self._loops: list[asyncio.Task[None]] = []
         self.ownership.on_fold(self._news)
         self.ownership.on_fold(self.take_over.folded)
-        app.handle(FRONTIER, self.ownership.fold)
+        app.handle(FRONTIER, self.ownership.fold, self.ownership.gap)
         app.handle(QUESTIONS, Answerer(self.ownership, self.outbox).answer)
         app.on_partitions_revoked.connect(self._revoked, weak=False)
         app.on_partitions_assigned.connect(self._assigned, weak=False)

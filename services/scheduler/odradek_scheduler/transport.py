@@ -82,9 +82,10 @@ class ChangelogsPaused(driver.ConsumerRebalanceListener):
 
 
 class ChangelogsAtRest(driver.Consumer):
-    """A consumer that fetches no changelog, and ends the process when a commit waits in vain.
+    """Fetches no changelog, hands out nothing while it seeks, and ends the process when a commit waits in vain.
 
-    To seek would not do: what is on its way from Kafka then would be taken for the end of a gap, and the rest dropped.
+    Faust reads on while it seeks back to the last commits after a rebalance (faust/transport/consumer.py). A record
+    that is on its way then is taken for the end of a gap, and those before it are dropped when they come again.
     """
 
     RebalanceListener = ChangelogsPaused
@@ -92,6 +93,34 @@ class ChangelogsAtRest(driver.Consumer):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._holes = Holes()
+        self._seeks = 0
+
+    async def perform_seek(self) -> None:
+        """Seek back to the last commits; who calls it lets the records flow again."""
+        self.stop_flow()
+        self._seeks += 1
+        await self._seek_back()
+
+    async def _getmany(self, active_partitions: Any, timeout: float) -> Any:  # noqa: ASYNC109  (Faust's signature)
+        """What was on its way during a seek is not handed out: it comes again after another one."""
+        seeks = self._seeks
+        records = await super()._getmany(active_partitions, timeout)
+        while seeks != self._seeks:
+            seeks, records = self._seeks, {}
+            await self._seek_back()
+        return records
+
+    async def _seek_back(self) -> None:
+        """Go on at the last commits; where the log begins when retention has deleted what comes next (rule M).
+
+        Faust would wait for the record at the last commit, which nobody can read any more.
+        """
+        await super().perform_seek()
+        known = [tp for tp, offset in self._committed_offset.items() if offset is not None]
+        for tp, begin in (await self.earliest_offsets(*known) if known else {}).items():
+            committed = self._committed_offset.get(tp)
+            if committed is not None and committed < begin:
+                self._committed_offset[tp] = self._read_offset[tp] = begin
 
     async def _commit_tps(self, tps: Iterable[TP], start_new_transaction: bool) -> bool:  # noqa: FBT001  (Faust's own)
         done = bool(await super()._commit_tps(tps, start_new_transaction))

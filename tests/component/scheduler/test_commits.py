@@ -1,26 +1,62 @@
 """What Faust's consumer commits, by what is finished."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import faust
 import pytest
+from aiokafka import ConsumerRecord
 from faust.types import TP
 
+from odradek.errors import InfrastructureAway
+from odradek.kafka.window import Gap
+from odradek_scheduler.app import deleted
 from odradek_scheduler.transport import ChangelogsAtRest, Transport
 
 PLACE = TP("frontier", 0)
+OTHER = TP("frontier", 1)
 CALLBACKS = ("callback", "on_partitions_revoked", "on_partitions_assigned")
 
 
+class Broker:
+    """What Faust asks its thread for: reads on from where it was sought to, and answers a read when it is let go."""
+
+    def __init__(self, committed: dict[TP, int], begins: int = 0) -> None:
+        self.committed, self.begins = committed, begins
+        self.positions: dict[TP, int] = {}
+        self.asked, self.let_go = asyncio.Event(), asyncio.Event()
+
+    async def seek_to_committed(self) -> Mapping[TP, int]:
+        self.positions = dict(self.committed)
+        return self.committed
+
+    async def earliest_offsets(self, *partitions: TP) -> Mapping[TP, int]:
+        return dict.fromkeys(partitions, self.begins)
+
+    async def getmany(self, active: set[TP], timeout: float) -> dict[TP, list[ConsumerRecord]]:  # noqa: ASYNC109  (Faust's signature)
+        found = {tp: [a_record(tp, offset + more) for more in (0, 1)] for tp, offset in self.positions.items()}
+        self.positions = {tp: offset + 2 for tp, offset in self.positions.items()}
+        self.asked.set()
+        await self.let_go.wait()
+        return found
+
+    def highwater(self, tp: TP) -> int:
+        return 100
+
+
+def a_record(tp: TP, offset: int) -> ConsumerRecord:
+    return ConsumerRecord(tp.topic, tp.partition, offset, 0, 0, b"", b"", 0, 0, 0, ())
+
+
 @pytest.fixture
-async def consumer(tmp_path: Path) -> AsyncIterator[ChangelogsAtRest]:
+def consumer(tmp_path: Path) -> ChangelogsAtRest:
     app = faust.App("test", broker="kafka://127.0.0.1:1", store="memory://", datadir=str(tmp_path))
     callbacks: dict[str, Any] = dict.fromkeys(CALLBACKS, lambda _: None)
     consumer = ChangelogsAtRest(Transport([], app), **callbacks)
-    yield consumer
     consumer._thread.thread_loop.close()
+    return consumer
 
 
 @pytest.mark.parametrize(
@@ -48,3 +84,44 @@ async def test_nothing_is_committed_behind_a_record_that_is_not_finished(
     if gap is not None:
         consumer._gap[PLACE].addi(*gap)
     assert consumer._new_offset(PLACE) == next_committed
+
+
+async def handed_out(consumer: ChangelogsAtRest) -> list[int]:
+    return [message.offset async for _, message in consumer.getmany(timeout=1)]
+
+
+async def test_what_was_to_be_read_next_and_is_deleted_is_not_waited_for(consumer: Any) -> None:
+    consumer._thread = Broker({PLACE: 10, OTHER: 20}, begins=15)
+
+    await consumer.perform_seek()
+    read, committed = dict(consumer._read_offset), dict(consumer._committed_offset)
+    consumer._acked[PLACE].extend([15, 16])
+
+    assert (read, committed) == ({PLACE: 15, OTHER: 20}, {PLACE: 15, OTHER: 20})
+    assert consumer._new_offset(PLACE) == 17
+
+
+async def test_what_was_on_its_way_during_a_seek_is_not_handed_out_and_comes_again(consumer: Any) -> None:
+    consumer._thread = broker = Broker({PLACE: 10})
+    broker.positions = {PLACE: 12}
+    consumer._set_active_tps({PLACE})
+    consumer.resume_flow()
+    first = asyncio.ensure_future(handed_out(consumer))
+    await broker.asked.wait()
+
+    await consumer.perform_seek()
+    consumer.resume_flow()
+    broker.let_go.set()
+
+    assert (await first, await handed_out(consumer)) == ([], [10, 11])
+
+
+async def test_a_record_that_comes_before_those_in_front_of_it_ends_the_process_unless_they_are_deleted() -> None:
+    async def begins_at_11(place: TP) -> Mapping[TP, int]:
+        return {place: 11}
+
+    await deleted(Gap(0, 10, 15), "frontier", begins_at_11)
+    with pytest.raises(InfrastructureAway) as failure:
+        await deleted(Gap(0, 11, 15), "frontier", begins_at_11)
+
+    assert str(failure.value) == "offset 15 of frontier-0 came before 11"
