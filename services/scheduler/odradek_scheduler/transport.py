@@ -106,6 +106,7 @@ class ChangelogsAtRest(driver.Consumer):
         seeks = self._seeks
         records = await super()._getmany(active_partitions, timeout)
         while seeks != self._seeks:
+            log.info("read_during_a_seek", records=sum(len(each) for each in records.values()))
             seeks, records = self._seeks, {}
             await self._seek_back()
         return records
