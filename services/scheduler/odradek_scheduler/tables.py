@@ -139,11 +139,19 @@ class FrontierTables:
             headers: Headers | None = [(OFFSET_HEADER, b"%d" % offset)] if value is None else None
             producer.produce(self._topics[table], partition, key, value, headers, changelog=True)
 
-    def acknowledged(self, offsets: Mapping[tuple[str, int], int]) -> None:
-        """Kafka has these changelog records, and all before them, of partitions still owned."""
-        for (topic, partition), offset in offsets.items():
-            if self._stores.is_open(partition):
-                self._stores.of(partition).set_changelog_offset(self._names[topic], offset)
+    def acknowledged(self, offsets: Mapping[tuple[str, int], range]) -> None:
+        """Kafka has these changelog records of ours; what somebody else wrote before them is not in our tables.
+
+        A process that slept through the loss of a partition writes behind its successor's records. It may get the
+        partition back, and must read those then.
+        """
+        for (topic, partition), written in offsets.items():
+            if not self._stores.is_open(partition):
+                continue
+            store, table = self._stores.of(partition), self._names[topic]
+            have = store.changelog_offset(table)
+            if written.start <= (-1 if have is None else have) + 1 < written.stop:
+                store.set_changelog_offset(table, written.stop - 1)
 
     def persisted_offset(self, topic: str, partition: int) -> int | None:
         """Up to which record of a changelog everything is in the local tables."""
