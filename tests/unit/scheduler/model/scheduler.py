@@ -91,6 +91,8 @@ class Scheduler:
             found.append("release")
         if self.store.haunted:
             found.append("wake_zombie")
+        if self.store.may_come_back and not world.draining and world.crashes_left > 0:
+            found.append("come_back")
         return [(name, self) for name in found]
 
     def can_dispatch(self) -> bool:
@@ -190,6 +192,18 @@ class Scheduler:
 
     def crash(self) -> None:
         """An arbitrary prefix of what goes to each partition of a topic was sent, of each changelog too."""
+        self._lose()
+        zombie, newest_wins = self.world.scenario.zombie, "newest_wins" not in self.world.scenario.broken
+        self.store.crash(self.world.choose, zombie=zombie, newest_wins=newest_wins)
+        self._begin_again("KILLED")
+
+    def come_back(self) -> None:
+        """The partition is taken away, and goes to a former owner that was only paused."""
+        self._lose()
+        self.store.come_back(self.world.choose, newest_wins="newest_wins" not in self.world.scenario.broken)
+        self._begin_again("LOST to a former owner")
+
+    def _lose(self) -> None:
         world = self.world
         world.crashes_left -= 1
         logs: dict[tuple[str, int], list[Any]] = {}
@@ -203,18 +217,17 @@ class Scheduler:
                 for message in mine[sent:]:
                     world.request_died(message)
         self.out, self.untold = [], []
-        self.store.crash(
-            world.choose, zombie=world.scenario.zombie, newest_wins="newest_wins" not in world.scenario.broken
-        )
-        if "ledger_offset" in world.scenario.broken:
+
+    def _begin_again(self, why: str) -> None:
+        if "ledger_offset" in self.world.scenario.broken:
             self._forget_ledger_offset()
         self._boot()
-        if self.number == world.home:
-            world.new_home()
-        world.say(f"scheduler {self.number}: KILLED, goes on at {self.committed}, ledger at {self.ledger().offset}")
+        if self.number == self.world.home:
+            self.world.new_home()
+        self.world.say(f"scheduler {self.number}: {why}, goes on at {self.committed}, ledger at {self.ledger().offset}")
 
     def wake_zombie(self) -> None:
-        self.store.wake_zombie(self.world.choose)
+        self.store.wake_zombie(self.world.choose, contiguous="contiguous" not in self.world.scenario.broken)
         self.world.say(f"scheduler {self.number}: a paused former owner sends its buffered changelog records")
 
     # ---- rules switched off

@@ -1,14 +1,25 @@
 """The four tables of one partition as they behave under Faust: a local store and a changelog for each table.
 
 After a kill each changelog keeps an arbitrary prefix, and the local store is wiped, or ahead of it with a checkpoint
-anywhere. Recovery keeps, per key, the value with the higher frontier offset.
+anywhere. Recovery keeps, per key, the value with the higher frontier offset. An owner that was paused instead sends what
+it had buffered behind its successor's records, and may then own the partition again, with the local store it had.
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from odradek_scheduler.core.tables import TABLE_NAMES, TableName, Write, value_offset
 
 from .choices import Choices
+
+
+class Asleep(NamedTuple):
+    """What a paused former owner has on its disk."""
+
+    local: dict[bytes, bytes]
+    dead: dict[bytes, int]
+    persisted: int
+    """It takes everything before this record of the changelog to be in there."""
 
 
 class Table:
@@ -20,6 +31,7 @@ class Table:
         self.durable = self.floor = 0
         self.buffered: list[Write] = []
         """What a paused former owner has not sent yet."""
+        self.asleep: Asleep | None = None
 
     def put(self, write: Write) -> None:
         self.log.append(write)
@@ -40,6 +52,7 @@ class Table:
 
     def crash(self, choose: Choices, *, zombie: bool, newest_wins: bool) -> None:
         self.flush_some(choose)
+        self.asleep = Asleep(dict(self.local), dict(self.dead), self.durable) if zombie else None
         if zombie and choose(2):
             self.buffered = self.log[self.durable :]
         del self.log[self.durable :]
@@ -48,17 +61,31 @@ class Table:
             start = self.floor + choose(self.durable - self.floor + 1)
         else:
             self.local, self.dead = {}, {}
+        self._recover(start, newest_wins=newest_wins)
+
+    def _recover(self, start: int, *, newest_wins: bool) -> None:
         for write in self.log[start:]:
             if not newest_wins or write.offset >= self._offset(write.key):
                 self._lay(write)
 
-    def wake_zombie(self, choose: Choices) -> None:
+    def wake_zombie(self, choose: Choices, *, contiguous: bool) -> None:
         self.flush_some(choose)
         at = self.durable
+        if self.asleep is not None and self.buffered and (at == self.asleep.persisted or not contiguous):
+            self.asleep = self.asleep._replace(persisted=at + len(self.buffered))
         self.log[at:at] = self.buffered
         self.durable += len(self.buffered)
         self.floor = min(self.floor, at)
         self.buffered = []
+
+    def come_back(self, choose: Choices, *, newest_wins: bool) -> None:
+        """The former owner has the partition again."""
+        assert self.asleep is not None
+        self.flush_some(choose)
+        del self.log[self.durable :]
+        self.local, self.dead, persisted = self.asleep
+        self.floor, self.asleep = persisted, None
+        self._recover(persisted, newest_wins=newest_wins)
 
     def _offset(self, key: bytes) -> int:
         value = self.local.get(key)
@@ -102,6 +129,15 @@ class Store:
     def haunted(self) -> bool:
         return any(table.buffered for table in self.tables.values())
 
-    def wake_zombie(self, choose: Choices) -> None:
+    @property
+    def may_come_back(self) -> bool:
+        return not self.haunted and all(table.asleep is not None for table in self.tables.values())
+
+    def wake_zombie(self, choose: Choices, *, contiguous: bool) -> None:
         for table in self.tables.values():
-            table.wake_zombie(choose)
+            table.wake_zombie(choose, contiguous=contiguous)
+
+    def come_back(self, choose: Choices, *, newest_wins: bool) -> None:
+        self.changes += 1
+        for table in self.tables.values():
+            table.come_back(choose, newest_wins=newest_wins)
