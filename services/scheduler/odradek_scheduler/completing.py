@@ -85,8 +85,7 @@ class Completing:
     def settled(self) -> None:
         """Partitions have changed hands: look at every job again, and tell them which have ended."""
         for job in self._jobs.values():
-            if job.ended is not None:
-                self._ownership.ended(job.ended)
+            self._tell(job)
         self._open.update(self._jobs)
         self._changed.set()
 
@@ -165,10 +164,16 @@ class Completing:
         elif isinstance(value, Progress):
             job.completion.reported(value)
             job.reports[value.partition] = value
+            if value.recovering:
+                self._tell(job)
         else:
             job.completion.already_reached(value)
             job.ended = value
-            self._ownership.ended(value)
+            self._tell(job)
+
+    def _tell(self, job: _Job) -> None:
+        if job.ended is not None:
+            self._ownership.ended(job.ended, {each.partition for each in job.reports.values() if each.recovering})
 
     def _is_ours(self, job: str) -> bool:
         return job in self._jobs and self._ownership.get(partition_of(job, self._partitions)) is not None

@@ -1,6 +1,6 @@
 """The frontier partitions that this process owns, each with its core; what a rebalance does to them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 import msgspec
@@ -76,10 +76,10 @@ class Ownership:
         self.steady = True
         return new
 
-    def ended(self, reached: Reached) -> None:
-        """A job's end was announced."""
+    def ended(self, reached: Reached, untold: Collection[int]) -> None:
+        """A job's end was announced; `untold`: partitions whose newest report stems from an owner that recovered."""
         for owned in self._owned.values():
-            owned.core.ended(reached)
+            owned.core.ended(reached, untold=owned.number in untold)
 
     def fold(self, record: Record) -> None:
         """Fold one batch of the log; one that cannot be read is a dead letter and changes nothing (rule M).

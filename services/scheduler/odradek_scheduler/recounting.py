@@ -73,8 +73,10 @@ class Recounts:
         counted = owned.core.recount(job, now_ms()) if counters.accepted <= INLINE else await recounted(owned, job)
         took = time.monotonic() - began
         self._rest_until[place] = time.monotonic() + REST * took
+        if counted is None:
+            return False
         self._done[place] = rest
-        return counted is not None
+        return True
 
     def _forget_lost(self) -> None:
         memories: tuple[dict[tuple[Owned, str], Any], ...] = (self._done, self._quiet, self._rest_until)

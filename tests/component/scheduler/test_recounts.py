@@ -36,3 +36,17 @@ async def test_a_run_that_comes_to_the_numbers_of_the_one_before_is_counted_all_
         crawl.dispatch()
         crawl.core.progress(crawl.now_ms)
         crawl.now_ms = NOW_MS + run * 3_600_000
+
+
+async def test_a_count_that_could_not_be_made_is_made_later() -> None:
+    """The partition has begun to recover meanwhile."""
+    crawl = Crawl()
+    crawl.fold(a_job(), a_link("a", seed=True))
+    crawl.finish(*crawl.dispatch())
+    recounts, owned = Recounts(), Owned(0, crawl.core)
+    report = reported(crawl)
+    crawl.core.catch_up_to(crawl.offset + 1)
+    assert not await counted(recounts, owned, report)
+    crawl.fold(a_link("other", job="k"))
+
+    assert await counted(recounts, owned, reported(crawl))

@@ -114,6 +114,20 @@ def test_a_job_told_while_the_log_was_replayed_is_told_again_though_its_end_was_
     assert crawl.core.progress(NOW_MS + 60_000) == ()
 
 
+def test_a_job_that_an_owner_before_told_while_it_recovered_is_told_again_though_its_end_is_known() -> None:
+    """The owner before lost the partition before it had caught up; this one knows the end from the start."""
+    crawl = a_crawl("x")
+    crawl.finish(*crawl.dispatch())
+    crawl.restart()
+    crawl.core.ended(Reached(job="j", state="complete", epoch=1))
+    assert crawl.core.progress(NOW_MS) == ()
+
+    crawl.core.ended(Reached(job="j", state="complete", epoch=1), untold=True)
+    assert [(report.job, report.recovering) for report in crawl.core.progress(NOW_MS + 1)] == [("j", False)]
+    crawl.core.ended(Reached(job="j", state="complete", epoch=1), untold=True)
+    assert crawl.core.progress(NOW_MS + 2) == ()
+
+
 def test_a_host_is_reported_when_something_was_learned_of_it() -> None:
     crawl = a_crawl("x")
     (request,) = crawl.dispatch()

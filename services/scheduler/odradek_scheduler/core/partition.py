@@ -269,9 +269,9 @@ class Partition:
         count = self.recounting(job)
         return None if count is None else count(now_ms)
 
-    def ended(self, reached: Reached) -> None:
-        """A run's end was announced."""
-        self._reports.ended(reached.job, reached.epoch, reached.run)
+    def ended(self, reached: Reached, *, untold: bool = False) -> None:
+        """A run's end was announced; `untold`: an owner before told of it last while it recovered."""
+        self._reports.ended(reached.job, reached.epoch, reached.run, untold=untold)
         self._ends[reached.job] = reached
         self._starts.ended(reached)
 

@@ -89,9 +89,14 @@ class Reports:
         for run in [run for run in self._recounts if split_run_id(run)[0] == job]:
             del self._recounts[run]
 
-    def ended(self, job: str, epoch: int, run: int) -> None:
-        """A job's end was announced: until a newer epoch or run, nobody waits for its position."""
+    def ended(self, job: str, epoch: int, run: int, *, untold: bool) -> None:
+        """A job's end was announced: until a newer epoch or run, nobody waits for its position.
+
+        `untold`: what an owner before told of it last, while it recovered, lacks a recount.
+        """
         self._ends[job] = (epoch, run)
+        if untold and job not in self._told:
+            self._attention.call(job)
 
     def progress(self, position: int, now_ms: int, memory: Memory | None, limiting: str | None) -> tuple[Progress, ...]:
         """Reports on jobs that have changed or whose position has moved on; `memory` None: nothing is dispatched."""
