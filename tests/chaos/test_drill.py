@@ -12,8 +12,8 @@ from tests.drill.__main__ import Order, drill
 
 FAULTS = int(os.environ.get("DRILL_FAULTS", "0"))
 SEED = int(os.environ.get("DRILL_SEED", "5"))
-QUICK = ("kill", "wipe", "poison", "old_version", "bad_page", "clock")
-"""Kinds that take seconds; the others wait for a session, a lease or a store that is away."""
+QUICK = ("kill", "freeze", "storm", "wipe", "again", "poison", "old_version", "bad_page", "clock")
+"""Kinds that take seconds; the others wait for a lease, a broker or a store that is away."""
 
 pytestmark = [
     pytest.mark.chaos,

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tests.drill.plan import plan, rounds
+from tests.drill.plan import CATALOGUE, plan, rounds
 from tests.drill.report import Report, markdown
 from tests.drill.running import Surroundings, run
 from tests.drill.stack import SmallDisk
@@ -76,6 +76,8 @@ def drill(folder: Path, order: Order, keep: Callable[[Report], None] = lambda _:
     finally:
         if disk is not None:
             disk.close()
+    if not planned:
+        report.broken_off = "there was no fault to inject"
     keep(report)
     return report
 
@@ -95,7 +97,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--in-round", type=int, default=5, help="faults in one crawl")
     parser.add_argument("--delay-ms", type=int, default=300, help="between two requests to one of twenty hosts")
-    parser.add_argument("--only", nargs="*", default=(), help="kinds of faults")
+    kinds = list(dict.fromkeys(kind for kind, _ in CATALOGUE))
+    parser.add_argument("--only", nargs="+", default=(), choices=kinds, help="kinds of faults")
     parser.add_argument("--brokers", type=int, choices=BROKERS, default=1)
     parser.add_argument("--report", type=Path, help="write REPORT.md and REPORT.json, also while it goes on")
     parser.add_argument("--keep", type=Path, help="folder of state and logs, kept")

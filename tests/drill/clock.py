@@ -44,7 +44,9 @@ def crawl_through_jumps(seed: int) -> dict[str, int]:
     assert counted is not None
     assert (counted.accepted, counted.pending, counted.fetched) == (URLS, 0, ledger.fetched) == (URLS, 0, URLS)
     assert slept_ms / 1000 < back_s + REST_S, f"slept {slept_ms / 1000:.0f} s, the clock went back {back_s} s"
-    return {"urls": URLS, "requests": answered, "slept_s": slept_ms // 1000, "set_back_s": back_s}
+    jumped = JUMPS - len(jumps)
+    assert jumped, "the clock never jumped"
+    return {"urls": URLS, "requests": answered, "jumps": jumped, "slept_s": slept_ms // 1000, "set_back_s": back_s}
 
 
 def _answer(crawl: Crawl, request: FetchRequest, rng: random.Random) -> None:

@@ -61,11 +61,11 @@ FAULTS: dict[str, Inject] = {
     "bad_page": bad_page,
     "clock": clock_jumps,
 }
-MAY_END: dict[str, tuple[str, ...]] = {"disk_full": ("scheduler", "parser"), "broker": ("scheduler",)}
+MAY_END: dict[str, tuple[str, ...]] = {"disk_full: state": ("scheduler", "parser"), "broker: kill": ("scheduler",)}
 """Services that end in a fault although nobody ends them, as they should: on a disk on which nothing can be written,
 and when Kafka has not taken a message for two minutes, since a scheduler then begins again from its last commit.
 """
-MAY_END_LATER: dict[str, tuple[str, ...]] = {"bad_page": ("parser",)}
+MAY_END_LATER: dict[str, tuple[str, ...]] = dict.fromkeys(("bad_page: crash", "bad_page: hang"), ("parser",))
 """In a fault and in those after it: of a page that nobody survives and that is delivered again."""
 
 

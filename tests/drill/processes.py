@@ -15,7 +15,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs r
 )
 from tests.drill.plan import drawn
 from tests.drill.stack import SESSION_S
-from tests.drill.world import World
+from tests.drill.world import NotInjected, World
 
 from odradek.kafka.client import connection_config, consumer_config
 from odradek_scheduler.core.tables import TABLE_NAMES
@@ -27,15 +27,10 @@ COMPACTION_S = 20.0
 FULL_S = 6.0
 
 
-def _kill(world: World, names: list[str]) -> None:
-    for name in names:
-        world.stack.signal(name, signal.SIGKILL)
-        world.killed[name] += 1
-
-
 async def kill(world: World, target: str, rng: random.Random) -> None:
     """SIGKILL, all in the same instant; the supervisor starts them again."""
-    _kill(world, drawn(target, world.stack.members, rng))
+    for name in drawn(target, world.stack.members, rng):
+        world.kill(name)
 
 
 async def freeze(world: World, target: str, rng: random.Random) -> None:
@@ -68,25 +63,36 @@ async def wipe(world: World, target: str, rng: random.Random) -> None:
     names = drawn(target, world.stack.members, rng)
     for name in names:
         world.stack.signal(name, signal.SIGSTOP)
+    lost = 0
     for name in names:
         folder = world.settings.state_dir / "scheduler" / name.rpartition("-")[2]
+        lost += sum(1 for _ in folder.glob("tables/partition-*"))
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
-    _kill(world, names)
+        world.kill(name)
+    if not lost:
+        raise NotInjected(f"there were no tables of {target}")
+    world.remarks.append(f"the tables of {lost} partitions")
 
 
 async def compact(world: World, _: str, rng: random.Random) -> None:
     """Kafka compacts the changelogs as hard as it can; then all schedulers lose their tables."""
     settings = world.settings
     topics = [changelog_name(settings, table) for table in TABLE_NAMES]
-    hard = {"min.compaction.lag.ms": "0", "segment.ms": "1000", "min.cleanable.dirty.ratio": "0.01"}
+    hard = {
+        "min.compaction.lag.ms": "0", "segment.ms": "1000", "min.cleanable.dirty.ratio": "0.01",
+        "delete.retention.ms": "0",
+    }  # fmt: skip
     await asyncio.to_thread(_configure, world, topics, hard)
     await asyncio.sleep(COMPACTION_S)
     ledger = changelog_name(settings, "ledger").removeprefix(settings.topic_prefix)
     left = await asyncio.to_thread(_records_in, world, ledger)
-    ends = await asyncio.to_thread(world.ends.end_offsets, ledger)
-    world.remarks.append(f"{left} records left of {sum(ends.values())} in the ledger's changelog")
+    written = sum((await asyncio.to_thread(world.ends.end_offsets, ledger)).values())
+    world.remarks.append(f"{left} records left of {written} in the ledger's changelog")
+    if left >= written:
+        raise NotInjected("Kafka has compacted nothing")
     await wipe(world, "scheduler+scheduler", rng)
-    gentle = changelog_config() | {"segment.ms": "604800000", "min.cleanable.dirty.ratio": "0.5"}
+    gentle = {"segment.ms": "604800000", "min.cleanable.dirty.ratio": "0.5", "delete.retention.ms": "86400000"}
+    gentle |= changelog_config()
     await asyncio.to_thread(_configure, world, topics, {name: gentle[name] for name in hard})
 
 

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 CARDS = 3
 OUTCOMES: Final = ("fetched", "not_modified", "redirected", "skipped", "failed")
-POISONED: Final = {"failed": {"poison": 1}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,10 +76,12 @@ def reckon(expected: Expected, found: Found) -> Verdict:
     """Compare everything with everything."""
     pages, items = expected.pages, expected.pages * CARDS
     parsed = {url for url, action, _ in found.events if action == "parse"}
+    fetched = {url for url, action, _ in found.events if action == "fetch"}
     lost = (
         max(0, pages - found.audit["fetched"])
         + max(0, items - found.records)
         + max(0, pages - len(parsed))
+        + max(0, pages - len(fetched))
         + max(0, sum(expected.hostile.values()) - sum(tally(found.hostile_audit).values()))
     )
     double = found.items - found.records + sum(count - 1 for count in found.events.values())

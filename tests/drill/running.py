@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import signal
 import time
 from collections import Counter
@@ -23,7 +24,7 @@ from tests.drill.report import Happening, Report, Round
 from tests.drill.sites import HOSTILE, GrowingSite
 from tests.drill.stack import DrillStack, SmallDisk
 from tests.drill.topics import cut_off
-from tests.drill.world import World, recovered, until
+from tests.drill.world import NotInjected, World, recovered, until
 from tests.e2e.crawling import CARDS_RULE
 
 from odradek.clock import now_ms
@@ -37,6 +38,8 @@ from odradek.topics import ITEMS, LOGS, PAGES, SCHEDULED
 BETWEEN_PAGES = 40
 """Pages that the site gives away between a recovery and the next fault."""
 START_S = 60.0
+HOSTILE_DELAY = "3s"
+"""So that the hostile site is crawled for as long as there are faults, two minutes at least."""
 
 
 @dataclass(slots=True)
@@ -51,6 +54,8 @@ class Drill:
     keep: Callable[[Report], None] = lambda _: None
     """Is given the report after each fault and each round."""
     happened: list[Happened] = field(default_factory=list)
+    counted: int = 0
+    """Of what has happened, so much has been looked at."""
     may_end: tuple[str, ...] = ()
     """Services that end of what came in this round."""
 
@@ -62,16 +67,22 @@ class Drill:
             letters = await world.asked(lambda: dead_letters(world))
             world.job = await world.submit(**_growing_job(world.site, self.delay_ms))
             hostile_job = await world.submit(**_hostile_job(hostile))
+            alone: list[str] = []
             for fault in faults:
                 await self._pages_later(world)
+                alone += self._ended(world, self.may_end)[0]
                 await self._fault(world, number, fault)
             world.site.closed = True
             closed = time.monotonic()
             verdict = await self._reckoned(world, hostile_job, letters)
+            alone += self._ended(world, self.may_end)[0]
         now = time.monotonic()
         self.report.rounds.append(
-            Round(number=number, pages=world.site.linked, seconds=now - begun, end_s=now - closed, verdict=verdict)
-        )
+            Round(
+                number=number, pages=world.site.linked, seconds=now - begun, end_s=now - closed, verdict=verdict,
+                by_itself=tuple(alone),
+            )
+        )  # fmt: skip
         self.keep(self.report)
         self.say(f"round {number}: {world.site.linked} pages, {now - begun:.0f} s, {verdict}")
 
@@ -93,31 +104,45 @@ class Drill:
         )  # fmt: skip
 
     async def _fault(self, world: World, number: int, fault: Planned) -> None:
-        first, killed = len(self.happened), world.killed.copy()
         world.remarks.clear()
         begun = time.monotonic()
         stuck = ""
         try:
             await inject(world, fault)
-        except (TimeoutError, InfrastructureAway, UserError, KafkaException) as error:
+        except (
+            TimeoutError,
+            NotInjected,
+            OSError,
+            AssertionError,
+            InfrastructureAway,
+            UserError,
+            KafkaException,
+        ) as error:
             stuck = f"the fault itself failed: {error}"
         healed = time.monotonic()
         stuck = stuck or await recovered(world, healed)
         now = time.monotonic()
-        died = Counter(each.name for each in self.happened[first:] if each.event == "died")
-        self.may_end += MAY_END_LATER.get(fault.kind, ())
-        may_end = (*MAY_END.get(fault.kind, ()), *self.may_end)
-        alone = [name for name in (died - (world.killed - killed)).elements() if name.partition("-")[0] not in may_end]
+        self.may_end += MAY_END_LATER.get(fault.name, ())
+        alone, excused = self._ended(world, (*MAY_END.get(fault.name, ()), *self.may_end))
         self.report.happenings.append(
             Happening(
                 fault=fault, round=number, lasted_s=round(healed - begun, 1),
                 recovery_s=None if stuck else round(now - healed, 1), stuck=stuck, remarks=tuple(world.remarks),
-                by_itself=tuple(alone),
+                by_itself=tuple(alone), excused=tuple(excused),
             )
         )  # fmt: skip
         self.keep(self.report)
         self.say(f"{fault.number} {fault.name}: {healed - begun:.1f} s, {stuck or f'{now - healed:.1f} s to recover'} "
-                 f"{world.remarks} {alone}")  # fmt: skip
+                 f"{world.remarks} {alone} {excused}")  # fmt: skip
+
+    def _ended(self, world: World, may_end: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Children that have ended since the last call and that no fault has killed: those that must not, and may."""
+        fresh, self.counted = self.happened[self.counted :], len(self.happened)
+        died = Counter(each.name for each in fresh if each.event == "died")
+        alone = list((died - world.killed).elements())
+        world.killed -= died
+        excused = [name for name in alone if name.partition("-")[0] in may_end]
+        return [name for name in alone if name not in excused], excused
 
     async def _pages_later(self, world: World) -> None:
         wanted = world.site.served + BETWEEN_PAGES
@@ -190,8 +215,14 @@ def errors_in(logs: Path) -> dict[str, int]:
             if '"level": "error"' not in line and '"level": "critical"' not in line:
                 continue
             with contextlib.suppress(ValueError):
-                found[f"{kind} {str(json.loads(line).get('event'))[:60]}"] += 1
+                found[f"{kind}: {_without_places(str(json.loads(line).get('event')))}"] += 1
     return dict(found)
+
+
+def _without_places(event: str) -> str:
+    """What was said, without threads, addresses and numbers, which differ each time."""
+    said = re.sub(r"\[[^]]*\]:?|\S+:\d+\S*|\d+(\.\d+)?", "", event)
+    return re.sub(r"\W*[:(=].*", "", said.strip())[:60]
 
 
 def _growing_job(site: GrowingSite, delay_ms: int) -> dict[str, Any]:
@@ -210,7 +241,7 @@ def _hostile_job(site: HostileSite) -> dict[str, Any]:
         "name": "hostile",
         "seeds": [site.url(name) for name in HOSTILE],
         "scope": {"follow_links": False, "sitemaps": False},
-        "politeness": {"delay": "0s", "concurrency_per_host": 4, "respect_robots": False},
+        "politeness": {"delay": HOSTILE_DELAY, "concurrency_per_host": 1, "respect_robots": False},
         "fetch": {"timeout": "5s", "max_bytes": "1MiB", "retries": 4},
     }
 

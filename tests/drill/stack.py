@@ -1,6 +1,5 @@
 """The stack of a drill: two of every service on embedded engines, each of which can be hit by name."""
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -29,7 +28,7 @@ REPLICAS: Final = {"scheduler": 2, "fetcher": 2, "parser": 2, "indexer": 2, "api
 class DrillStack(Stack):
     """Children are named KIND-NUMBER, engines by themselves."""
 
-    def __init__(self, folder: Path, told: Callable[[Happened], None], brokers: int = 1, **settings: str) -> None:
+    def __init__(self, folder: Path, told: Callable[[Happened], None], brokers: int = 1) -> None:
         own = {
             "ODRADEK_ALLOW_PRIVATE_NETWORKS": "true",
             "ODRADEK_CONTACT_URL": "http://127.0.0.1/",
@@ -42,9 +41,8 @@ class DrillStack(Stack):
         environ = {name: value for name, value in os.environ.items() if not name.startswith("ODRADEK_")}
         self._brokers = broker_engines(folder, brokers) if brokers > 1 else {}
         kafka = ",".join(each.address for each in self._brokers.values()) or None
-        options = StackOptions(folder=folder, environ=environ, kafka=kafka, overrides=own | settings)
+        options = StackOptions(folder=folder, environ=environ, kafka=kafka, overrides=own)
         super().__init__(options, told=told)
-        self.folder = folder
         self.children: dict[str, Child] = {}
         self._joined = 0
 
@@ -68,11 +66,12 @@ class DrillStack(Stack):
         """None while it is not running."""
         return self.supervisor.pid(name)
 
-    def signal(self, name: str, what: signal.Signals) -> None:
-        """To a child, if it runs."""
+    def signal(self, name: str, what: signal.Signals) -> bool:
+        """To a child, if it runs; whether it does."""
         pid = self.pid(name)
         if pid is not None:
             os.kill(pid, what)
+        return pid is not None
 
     async def take_down(self, *names: str) -> None:
         """SIGTERM, and no new start."""
@@ -130,13 +129,21 @@ class SmallDisk:
         _run("mount", "-t", "tmpfs", "-o", f"size={STATE_MIB}m,mode=0700", "odradek-drill", str(folder))
 
     def fill(self) -> None:
-        """No further block is to be had."""
-        for _ in range(5):
+        """No further block is to be had.
+
+        Raises:
+            OSError: somebody has written whenever it was tried.
+        """
+        for left in reversed(range(5)):
             space = os.statvfs(self._folder)
             used = (space.f_blocks - space.f_bfree) * space.f_frsize
-            with contextlib.suppress(OSError):  # somebody has written meanwhile
+            try:
                 _run("mount", "-o", f"remount,size={max(used, 4096)}", str(self._folder))
-                break
+            except OSError:
+                if not left:
+                    raise
+            else:
+                return
 
     def widen(self) -> None:
         """As large as before."""

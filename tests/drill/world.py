@@ -1,6 +1,7 @@
 """What a fault is done to: the stack, the site, and the note of what it must lead to."""
 
 import asyncio
+import signal
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -24,6 +25,10 @@ Place = tuple[str, int]
 RECOVERY_S = 150.0
 """Everything must move again within this, on a machine as busy as it may be."""
 LOOK_S = 0.25
+
+
+class NotInjected(Exception):  # noqa: N818  (no error of what is drilled)
+    """A fault that did not bite proves nothing."""
 
 
 @dataclass(slots=True)
@@ -52,13 +57,23 @@ class World:
     remarks: list[str] = field(default_factory=list)
     """What a fault has to say about itself."""
     killed: Counter[str] = field(default_factory=Counter)
-    """Children that a fault has ended, by name."""
+    """Children that a fault has ended and whose death has not been noticed yet, by name."""
     begun_at: str = ""
     """When the round began, as events write it."""
 
     @property
     def settings(self) -> Settings:
         return self.stack.settings
+
+    def kill(self, name: str) -> None:
+        """SIGKILL.
+
+        Raises:
+            NotInjected: it does not run.
+        """
+        if not self.stack.signal(name, signal.SIGKILL):
+            raise NotInjected(f"{name} does not run")
+        self.killed[name] += 1
 
     async def submit(self, **spec: object) -> str:
         """A job; its id. Asked again while the gateway or Kafka is away."""
@@ -123,7 +138,7 @@ async def recovered(world: World, healed_at: float) -> str:
     """Wait until everything moves again; in words what does not, empty when all does.
 
     Everything: each partition in which work lay when it was healed has been worked on, each host with waiting pages
-    has been asked for one, and the gateway answers for the job.
+    has been asked for one, every child is ready, and the gateway answers for the job.
     """
     deadline = healed_at + RECOVERY_S
     before: dict[Place, tuple[int, int]] | None = None
@@ -154,5 +169,8 @@ async def _not_moving(world: World, before: dict[Place, tuple[int, int]], healed
         for host in sorted(world.site.waiting())
         if not instants.get(host) or instants[host][-1] <= healed_at
     ]
+    children = list(world.stack.children.items())
+    ready = await asyncio.gather(*(asyncio.to_thread(child.ready) for _, child in children))
+    still += [f"{name} is not ready" for (name, _), well in zip(children, ready, strict=True) if not well]
     answer = await world.client.get(f"/v1/jobs/{world.job}")
     return still if answer.is_success else [*still, f"the gateway answers {answer.status_code}"]

@@ -48,7 +48,7 @@ def test_what_came_to_what_it_must_is_good_however_often_it_was_done() -> None:
     [
         ({"audit": an_audit(fetched=PAGES - 1)}, 1, 0),
         ({"items": PAGES * CARDS - 2, "records": PAGES * CARDS - 2}, 2, 0),
-        ({"events": {}}, PAGES, 0),
+        ({"events": {}}, 2 * PAGES, 0),
         ({"hostile_audit": an_audit(fetched=1, failed=1, reasons={"failed": {"bomb": 1}})}, 1, 0),
         ({"items": PAGES * CARDS + 1}, 0, 1),
         ({"events": {**an_end().events, ("/p/0", "parse", 0): 3}}, 0, 2),

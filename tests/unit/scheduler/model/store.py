@@ -1,8 +1,8 @@
 """The four tables of one partition as they behave under Faust: a local store and a changelog for each table.
 
 After a kill each changelog keeps an arbitrary prefix, and the local store is wiped, or ahead of it with a checkpoint
-anywhere. Recovery keeps, per key, the value with the higher frontier offset. An owner that was only paused sends what it
-had buffered behind its successor's records, and may then own the partition again, with the local store it had.
+anywhere. Recovery keeps, per key, the value with the higher frontier offset. An owner that was only paused sends what
+it had buffered behind its successor's records, and may then own the partition again, with the local store it had.
 """
 
 from collections.abc import Iterator
