@@ -6,16 +6,20 @@ import shutil
 import subprocess
 import time
 import urllib.request
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from tests.e2e.natives import HOME, overlay_with_natives
 
 ROOT = Path(__file__).parents[2]
 PAGES, CARDS, LINKS = int(os.environ.get("ODRADEK_COMPOSE_PAGES", "1000")), 5, 20
+HOSTS = [f"site-{number}" for number in range(6)]
+"""Of the one site, so that several partitions have work."""
 PORTS = {"ODRADEK_PORT": "18000", "KIBANA_PORT": "15601", "GRAFANA_PORT": "13000", "PROMETHEUS_PORT": "19090"}
 UP_S, CRAWL_S = 900, 600
 MORE = os.environ.get("ODRADEK_COMPOSE_FILES", "").split()
@@ -30,9 +34,14 @@ WANTED = [
 ]
 
 
+def address(number: int) -> str:
+    """Where a page is."""
+    return f"http://{HOSTS[number % len(HOSTS)]}:8080/{number}.html"
+
+
 def page(number: int) -> str:
     """A page of the site: cards, and links that reach every page."""
-    links = "".join(f'<a href="{(number * LINKS + step) % PAGES}.html">{step}</a>' for step in range(LINKS + 1))
+    links = "".join(f'<a href="{address((number * LINKS + step) % PAGES)}">{step}</a>' for step in range(LINKS + 1))
     cards = "".join(
         f'<article class="product" data-sku="{number}-{card}"><p class="price">{card}.50</p></article>'
         for card in range(CARDS)
@@ -41,7 +50,8 @@ def page(number: int) -> str:
 
 
 JOB = {
-    "seeds": ["http://site:8080/0.html"],
+    "seeds": [address(0)],
+    "scope": {"allowed_domains": HOSTS},
     "politeness": {"delay": "0s", "concurrency_per_host": 32},
     "traps": False,  # its pages differ in numbers only
     "extract": [{
@@ -139,19 +149,43 @@ class Stack:
             time.sleep(0.1)
         pytest.fail(f"{job} does not come to its end: {status}")
 
+    def until(self, job: str, path: str, there: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """Until an answer on a job's results is as wanted."""
+        deadline, answer = time.monotonic() + CRAWL_S, None
+        while time.monotonic() < deadline:
+            with suppress(OSError):  # the gateway, or a store, may be away
+                answer = self.ask(path)
+                if there(answer):
+                    return dict(answer)
+            time.sleep(0.2)
+        pytest.fail(f"{path} of {job} does not come to what it must: {answer}")
+
     def crawled(self, job: str, share: float) -> int:
         """Wait for this share of the pages; how many there were."""
         return int(self.wait(job, lambda status: status["pages"] >= PAGES * share)["pages"])
 
     def finished(self, job: str) -> None:
-        """It comes to its end with every page and item once, events, and a ledger that balances."""
+        """It comes to its end with every page, item and event once, and a ledger that balances."""
         self.wait(job, lambda status: status["state"] == "complete")
         audit = self.ask(f"/v1/jobs/{job}/audit")
         assert (audit["accepted"], audit["fetched"], audit["pending"], audit["failed"]) == (PAGES, PAGES, 0, 0)
         assert audit["balanced"]
-        assert self.ask(f"/v1/logs?job={job}&action=fetch&limit=1")["data"]
+        for action in ("fetch", "parse"):
+            told = self._events(job, action)
+            assert (len({url for url, _ in told}), max(told.values())) == (PAGES, 1)
         ids = [json.loads(line)["_id"] for line in self.read(f"/v1/jobs/{job}/export").splitlines()]
         assert (len(ids), len(set(ids))) == (PAGES * CARDS, PAGES * CARDS)
+
+    def _events(self, job: str, action: str) -> Counter[tuple[str, int]]:
+        """How often each page and try is told of, once there are enough."""
+        path = f"/v1/logs?job={job}&action={action}&limit=1000"
+        found: Counter[tuple[str, int]] = Counter()
+        answer = self.until(job, path, lambda answer: bool(answer["total"] >= PAGES))
+        while True:
+            found.update((each["url"]["full"], each["odradek"].get("try", 0)) for each in answer["data"])
+            if not answer["next_cursor"]:
+                return found
+            answer = self.ask(f"{path}&cursor={quote(answer['next_cursor'])}")
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 HOME = "/usr/share/elasticsearch/lib/platform"
-KINDS = {"x86_64": "linux-x64", "aarch64": "linux-aarch64"}
+KINDS = {"x86_64": "linux-x64", "aarch64": "linux-aarch64", "arm64": "linux-aarch64"}
 NO_VECTORS = "int vec_caps(void) { return 0; }"
 
 

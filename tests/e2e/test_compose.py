@@ -20,7 +20,7 @@ from tests.e2e.composing import CARDS, PAGES, PORTS, WANTED, Stack, a_stack
 SERVICES = ("scheduler", "fetcher", "parser", "indexer", "api")
 STORES = ("mongodb", "elasticsearch", "kafka")
 FETCHERS = 4
-SLOW = {"delay": "20ms", "concurrency_per_host": 1}
+SLOW = {"delay": "120ms", "concurrency_per_host": 1}
 """Twenty seconds for 1,000 pages, so that what happens to a job happens in its midst."""
 
 pytestmark = WANTED
