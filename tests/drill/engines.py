@@ -24,7 +24,7 @@ async def broker(world: World, target: str, rng: random.Random) -> None:
         await world.stack.take_down(name)
         await world.stack.bring_up(name)
     else:
-        world.stack.signal(name, signal.SIGSTOP)
+        world.stop(name)
         await asyncio.sleep(FENCED_S if len(world.stack.members("kafka")) > 1 else SESSION_S + 2)
         world.stack.signal(name, signal.SIGCONT)
 
@@ -36,7 +36,7 @@ async def away(world: World, target: str, rng: random.Random) -> None:
     """
     names = target.split("+")
     if "mongodb" in names and rng.random() < 0.5:
-        world.kill("mongodb")
+        world.stack.signal("mongodb", signal.SIGKILL)
     await world.stack.take_down(*names)
     await asyncio.sleep(AWAY_S)
     await world.stack.bring_up(*names)

@@ -36,7 +36,7 @@ async def kill(world: World, target: str, rng: random.Random) -> None:
 async def freeze(world: World, target: str, rng: random.Random) -> None:
     """SIGSTOP for longer than the session, then SIGCONT: a process that does not know that others have its work."""
     (name,) = drawn(target, world.stack.members, rng)
-    world.stack.signal(name, signal.SIGSTOP)
+    world.stop(name)
     await asyncio.sleep(SESSION_S + 2)
     world.stack.signal(name, signal.SIGCONT)
 

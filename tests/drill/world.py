@@ -71,9 +71,16 @@ class World:
         Raises:
             NotInjected: it does not run.
         """
-        if not self.stack.signal(name, signal.SIGKILL):
-            raise NotInjected(f"{name} does not run")
+        self._signal(name, signal.SIGKILL)
         self.killed[name] += 1
+
+    def stop(self, name: str) -> None:
+        """SIGSTOP; raises as `kill` does."""
+        self._signal(name, signal.SIGSTOP)
+
+    def _signal(self, name: str, what: signal.Signals) -> None:
+        if not self.stack.signal(name, what):
+            raise NotInjected(f"{name} does not run")
 
     async def submit(self, **spec: object) -> str:
         """A job; its id. Asked again while the gateway or Kafka is away."""

@@ -127,7 +127,7 @@ async def deleted(gap: Gap, topic: str, earliest: Callable[[TP], Awaitable[Mappi
     """
     place = TP(topic, gap.partition)
     begins = (await earliest(place))[place]
-    if begins <= gap.first_missing:
+    if begins < gap.next_read:
         raise InfrastructureAway(f"offset {gap.next_read} of {topic}-{gap.partition} came before {gap.first_missing}")
 
 

@@ -28,8 +28,7 @@ EBB_MESSAGES: Final = 20_000
 """Above so many unacknowledged messages the log is not read on."""
 
 Headers = list[tuple[str, str | bytes | None]]
-Acknowledged = Callable[[Mapping[tuple[str, int], range]], None]
-"""Called with the offsets of changelog records that Kafka has, by topic and partition."""
+Acknowledged = Callable[[Mapping[tuple[str, int], int]], None]
 _SCHEMA: Final = schema_header()
 
 
@@ -41,8 +40,8 @@ class _Epoch:
     def __init__(self, tally: "_Tally") -> None:
         self._tally = tally
         self.left = 0
-        self.offsets: dict[tuple[str, int], range] = {}
-        """Acknowledged offsets of each changelog partition, the newest without a stranger's among them."""
+        self.offsets: dict[tuple[str, int], int] = {}
+        """Newest acknowledged offset of each changelog partition."""
 
     def delivered(self, error: Any, _message: Any) -> None:
         """Kafka's answer to a message."""
@@ -54,14 +53,8 @@ class _Epoch:
     def changelog_delivered(self, error: Any, message: Any) -> None:
         """Kafka's answer to a changelog record."""
         self.delivered(error, message)
-        if error is None:
-            place, offset = (message.topic(), message.partition()), message.offset()
-            self.offsets[place] = joined(self.offsets.get(place), range(offset, offset + 1))
-
-
-def joined(before: range | None, more: range) -> range:
-    """One range of both, unless somebody else has written between them: then the newer one."""
-    return more if before is None or before.stop != more.start else range(before.start, more.stop)
+        if error is None and message.offset() is not None:  # of what it has twice Kafka does not say where it is
+            self.offsets[message.topic(), message.partition()] = message.offset()
 
 
 class _Tally:
@@ -161,9 +154,9 @@ class AcknowledgedProducer(faust_producer.Producer):
             await asyncio.sleep(FLUSH_POLL_S)
         if self._tally.failure is not None:
             raise InfrastructureAway(f"Kafka refused a message: {self._tally.failure}")
-        offsets: dict[tuple[str, int], range] = {}
+        offsets: dict[tuple[str, int], int] = {}
         for epoch in waited:
-            offsets |= {place: joined(offsets.get(place), more) for place, more in epoch.offsets.items()}
+            offsets |= epoch.offsets
             epoch.offsets = {}
         self._epochs = [epoch for epoch in self._epochs if epoch not in waited]
         if offsets:

@@ -135,6 +135,8 @@ class Rebalancing:
 
     def _settle(self, positions: Positions) -> None:
         new = self._ownership.settle(self._faust.owned_partitions)
+        for owned in self._ownership:
+            owned.core.resume_at(positions.committed.get(owned.number, 0))
         self._take_over.begin([each for each in self._ownership if self._take_over.lacks(each)], positions)
         took_s = time.monotonic() - self._began
         metrics.RECOVERY.observe(took_s)

@@ -50,6 +50,7 @@ class Recounts:
             if time.monotonic() < self._rest_until.get(place, 0.0):
                 continue
             counted = await self._recount(place, rest) or counted
+            await asyncio.sleep(0)
         return counted
 
     @property

@@ -4,7 +4,7 @@ A write does not go through `table[key] = value`: one frontier batch is one writ
 go straight to the producer, with the partition of the batch. Recovery, assignment and offsets remain Faust's.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 import faust
@@ -20,6 +20,8 @@ from odradek_scheduler.store import OFFSET_HEADER, PartitionStore, Stores
 log = structlog.get_logger()
 
 RECOVERY_BATCH: Final = 1000
+Place = tuple[str, int]
+"""Changelog and partition."""
 
 
 class ChangelogStore(Store[bytes, bytes]):
@@ -119,6 +121,7 @@ class FrontierTables:
         self._topics: dict[TableName, str] = {name: table.changelog_topic_name for name, table in self._tables.items()}
         self._names = {topic: name for name, topic in self._topics.items()}
         self._foreign: set[int] = set()
+        self._acknowledged: dict[Place, int] = {}
 
     @property
     def changelogs(self) -> tuple[str, ...]:
@@ -139,19 +142,28 @@ class FrontierTables:
             headers: Headers | None = [(OFFSET_HEADER, b"%d" % offset)] if value is None else None
             producer.produce(self._topics[table], partition, key, value, headers, changelog=True)
 
-    def acknowledged(self, offsets: Mapping[tuple[str, int], range]) -> None:
-        """Kafka has these changelog records of ours; what somebody else wrote before them is not in our tables.
+    def acknowledged(self, offsets: Mapping[Place, int]) -> None:
+        """Kafka has these changelog records of ours. Whether it has somebody else's before them it does not say."""
+        self._acknowledged |= offsets
 
-        A process that slept through the loss of a partition writes behind its successor's records. It may get the
-        partition back, and must read those then.
+    @property
+    def newest(self) -> Mapping[Place, int]:
+        """The newest acknowledged record of each changelog, as of now."""
+        return dict(self._acknowledged)
+
+    def owned(self, partitions: Collection[int], newest: Mapping[Place, int]) -> None:
+        """These partitions were still ours after those records were acknowledged: all before them is in our tables.
+
+        Only who was told so may say it. A process that slept through the loss of a partition writes behind its
+        successor's records; it may get the partition back, and must read those then.
         """
-        for (topic, partition), written in offsets.items():
-            if not self._stores.is_open(partition):
+        for (topic, partition), offset in newest.items():
+            if partition not in partitions or not self._stores.is_open(partition):
                 continue
             store, table = self._stores.of(partition), self._names[topic]
             have = store.changelog_offset(table)
-            if written.start <= (-1 if have is None else have) + 1 < written.stop:
-                store.set_changelog_offset(table, written.stop - 1)
+            if have is None or offset > have:
+                store.set_changelog_offset(table, offset)
 
     def persisted_offset(self, topic: str, partition: int) -> int | None:
         """Up to which record of a changelog everything is in the local tables."""

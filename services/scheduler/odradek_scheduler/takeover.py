@@ -50,8 +50,7 @@ class TakeOver:
         if not new:
             return
         for owned in new:
-            if not owned.core.position:
-                owned.core.resume_at(positions.committed.get(owned.number, 0))
+            owned.core.resume_at(positions.committed.get(owned.number, 0))
             owned.core.catch_up_to(positions.ends[owned.number])
         task = asyncio.create_task(self._barrier(new), name="take-over")
         self._barriers[task] = new

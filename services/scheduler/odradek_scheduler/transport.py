@@ -2,6 +2,7 @@
 
 import ssl
 from collections.abc import Iterable
+from contextlib import suppress
 from time import monotonic
 from typing import Any, Final
 
@@ -9,6 +10,7 @@ import faust
 import structlog
 from aiokafka.consumer.fetcher import Fetcher
 from aiokafka.consumer.group_coordinator import GroupCoordinator
+from aiokafka.errors import IllegalStateError
 from aiokafka.structs import TopicPartition
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
@@ -101,6 +103,16 @@ class ChangelogsAtRest(driver.Consumer):
         self._seeks += 1
         await self._seek_back()
 
+    async def _commit(self, offsets: Any) -> bool:
+        """Kafka takes a commit from the owner only, so what it acknowledged before lies behind no successor's."""
+        app: Any = self.app
+        tables, generation = app.frontier_tables, app.consumer_generation_id
+        newest = tables.newest
+        done = bool(await super()._commit(offsets))
+        if done and generation == app.consumer_generation_id:
+            tables.owned({tp.partition for tp in offsets.keys() & self.assignment()}, newest)
+        return done
+
     async def _getmany(self, active_partitions: Any, timeout: float) -> Any:  # noqa: ASYNC109  (Faust's signature)
         """What was on its way during a seek is not handed out: it comes again after another one."""
         seeks = self._seeks
@@ -108,32 +120,38 @@ class ChangelogsAtRest(driver.Consumer):
         while seeks != self._seeks:
             log.info("read_during_a_seek", records=sum(len(each) for each in records.values()))
             seeks, records = self._seeks, {}
-            await self._seek_back()
+            with suppress(AssertionError, IllegalStateError):  # assigned anew meanwhile, and to be sought again
+                await self._seek_back()
         return records
 
     async def _seek_back(self) -> None:
-        """Go on at the last commits; where the log begins when retention has deleted what comes next (rule M).
-
-        Faust would wait for the record at the last commit, which nobody can read any more.
-        """
+        """Go on at the last commits; where there is none, at the beginning, which Faust and aiokafka leave out."""
         await super().perform_seek()
-        known = [tp for tp, offset in self._committed_offset.items() if offset is not None]
-        for tp, begin in (await self.earliest_offsets(*known) if known else {}).items():
-            committed = self._committed_offset.get(tp)
-            if committed is not None and committed < begin:
-                self._committed_offset[tp] = self._read_offset[tp] = begin
+        app: Any = self.app
+        changelogs = app.frontier_tables.changelogs
+        fresh = [tp for tp in self.assignment() if tp.topic not in changelogs and not self._committed_offset[tp]]
+        await self.seek_wait(dict.fromkeys(fresh, 0))
 
     async def _commit_tps(self, tps: Iterable[TP], start_new_transaction: bool) -> bool:  # noqa: FBT001  (Faust's own)
         done = bool(await super()._commit_tps(tps, start_new_transaction))
         if self.flow_active:
             for tp, finished in list(self._acked.items()):
                 offset = self._holes.look(tp, self._committed_offset[tp], finished, monotonic())
-                if offset is not None:
+                if offset is not None and not await self._deleted(tp, offset):
                     log.error("commit_stands_still", topic=tp.topic, partition=tp.partition, offset=offset)
                     await self.crash(
                         InfrastructureAway(f"offset {offset} of partition {tp.partition} is never finished")
                     )
         return done
+
+    async def _deleted(self, tp: TP, offset: int) -> bool:
+        """Retention has deleted what was to be read next: go on where the log begins (rule M)."""
+        begins = (await self.earliest_offsets(tp))[tp]
+        if begins <= offset:
+            return False
+        log.warning("next_record_deleted", topic=tp.topic, partition=tp.partition, offset=offset, begins=begins)
+        self._committed_offset[tp] = begins
+        return True
 
     def _new_offset(self, tp: TP) -> int | None:
         """Nothing is committed behind a hole; Faust steps over one of a single record (faust/transport/consumer.py)."""

@@ -26,13 +26,14 @@ class Offsets:
         self.answers = asyncio.Event()
         self.answers.set()
         self.loop = asyncio.get_running_loop()
+        self.by_the_group: dict[int, int] = {}
 
     def _answered(self, found: dict[int, int]) -> dict[int, int]:
         asyncio.run_coroutine_threadsafe(_wait(self.answers), self.loop).result(10)
         return found
 
     def committed(self, service: str, topic: str) -> dict[int, int]:
-        return self._answered({})
+        return self._answered(dict(self.by_the_group))
 
     def end_offsets(self, topic: str) -> dict[int, int]:
         return dict.fromkeys(range(PARTITIONS), 0) if topic == FRONTIER else {0: 0}
@@ -204,3 +205,18 @@ async def test_a_rebalance_is_no_difference(faust: Faust) -> None:
     faust.owned_partitions = {1}
 
     assert [await faust.rebalancing.look() for _ in range(3)] == [False, False, False]
+
+
+async def test_a_partition_that_is_kept_goes_on_where_others_have_committed_what_changed_nothing(faust: Faust) -> None:
+    """It was paused for longer than its session, and its successor has folded batches without a fact."""
+    await faust.revoke()
+    await faust.assign(0)
+    await until(lambda: faust.flows)
+    (owned,) = faust.ownership
+    faust.offsets.by_the_group = {0: 7}
+
+    await faust.revoke()
+    await faust.assign(0)
+    await until(lambda: faust.flows)
+
+    assert (list(faust.ownership), owned.core.position) == ([owned], 7)

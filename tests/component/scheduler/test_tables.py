@@ -21,26 +21,27 @@ def tables(tmp_path: Path) -> Iterator[FrontierTables]:
     stores.close_all()
 
 
-@pytest.mark.parametrize(
-    ("have", "written", "persisted"),
-    [
-        (None, range(3), 2),
-        (None, range(1, 3), None),
-        (9, range(10, 13), 12),
-        (9, range(7, 13), 12),
-        (9, range(5, 8), 9),
-        (9, range(11, 13), 9),
-    ],
-    ids=["the first", "behind a stranger's first", "the next", "read already", "long known", "behind a stranger's"],
-)
-def test_what_somebody_else_wrote_before_ours_remains_to_be_read(
-    have: int | None, written: range, persisted: int | None, tables: FrontierTables
+def test_what_kafka_has_of_ours_says_nothing_of_what_lies_before_it_until_the_partition_is_known_to_be_ours(
+    tables: FrontierTables,
 ) -> None:
-    """Ours may have been written while we slept through the loss of the partition."""
-    topic = tables.changelogs[0]
-    if have is not None:
-        tables.complete(topic, 0, have)
+    """Ours may have been written while we slept through the loss of the partition, behind a successor's records."""
+    seen, backlog = tables.changelogs[:2]
+    tables.complete(seen, 0, 9)
+    tables.acknowledged({(seen, 0): 12, (backlog, 0): 0, (seen, 1): 3})
 
-    tables.acknowledged({(topic, 0): written, (topic, 1): range(1)})
+    slept = tables.persisted_offset(seen, 0)
+    tables.owned({1, 2}, tables.newest)
+    elsewhere = tables.persisted_offset(seen, 0)
+    tables.owned({0}, tables.newest)
 
-    assert tables.persisted_offset(topic, 0) == persisted
+    assert (slept, elsewhere, tables.persisted_offset(seen, 0), tables.persisted_offset(backlog, 0)) == (9, 9, 12, 0)
+
+
+def test_what_recovery_has_read_is_not_taken_back(tables: FrontierTables) -> None:
+    seen = tables.changelogs[0]
+    tables.acknowledged({(seen, 0): 5})
+    tables.complete(seen, 0, 9)
+
+    tables.owned({0}, tables.newest)
+
+    assert tables.persisted_offset(seen, 0) == 9

@@ -2,7 +2,8 @@
 
 Faust commits what is finished without a hole behind the last commit (faust/transport/consumer.py, `_new_offset`). If
 the record that the last commit points to is never finished, nothing behind it is committed, until the partition is read
-from there again. The one known way to it is closed (`transport.py`); this is the net below.
+from there again. Known ways to it are closed (`transport.py`), or retention has deleted the record; this is the net
+below.
 """
 
 from collections.abc import Hashable, Iterable

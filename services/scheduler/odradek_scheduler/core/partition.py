@@ -103,8 +103,8 @@ class Partition:
         self._reports.load()
 
     def resume_at(self, position: int) -> None:
-        """The offset where the fold goes on: the group's committed offset."""
-        self._position = position
+        """Where the fold goes on: at the group's committed offset, also if others have folded what changed nothing."""
+        self._position = max(self._position, position)
 
     def catch_up_to(self, end: int) -> None:
         """Frontier end offset taken at take-over: nothing is dispatched, and reports say `recovering`, before."""

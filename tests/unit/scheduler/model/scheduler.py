@@ -227,7 +227,7 @@ class Scheduler:
         self.world.say(f"scheduler {self.number}: {why}, goes on at {self.committed}, ledger at {self.ledger().offset}")
 
     def wake_zombie(self) -> None:
-        self.store.wake_zombie(self.world.choose, contiguous="contiguous" not in self.world.scenario.broken)
+        self.store.wake_zombie(self.world.choose, by_commit="persisted_by_commit" not in self.world.scenario.broken)
         self.world.say(f"scheduler {self.number}: a paused former owner sends its buffered changelog records")
 
     # ---- rules switched off

@@ -52,7 +52,7 @@ class Table:
 
     def crash(self, choose: Choices, *, zombie: bool, newest_wins: bool) -> None:
         self.flush_some(choose)
-        self.asleep = Asleep(dict(self.local), dict(self.dead), self.durable) if zombie else None
+        self.asleep = Asleep(dict(self.local), dict(self.dead), self.floor) if zombie else None
         if zombie and choose(2):
             self.buffered = self.log[self.durable :]
         del self.log[self.durable :]
@@ -68,10 +68,10 @@ class Table:
             if not newest_wins or write.offset >= self._offset(write.key):
                 self._lay(write)
 
-    def wake_zombie(self, choose: Choices, *, contiguous: bool) -> None:
+    def wake_zombie(self, choose: Choices, *, by_commit: bool) -> None:
         self.flush_some(choose)
         at = self.durable
-        if self.asleep is not None and self.buffered and (at == self.asleep.persisted or not contiguous):
+        if self.asleep is not None and self.buffered and not by_commit:
             self.asleep = self.asleep._replace(persisted=at + len(self.buffered))
         self.log[at:at] = self.buffered
         self.durable += len(self.buffered)
@@ -133,9 +133,9 @@ class Store:
     def may_come_back(self) -> bool:
         return not self.haunted and all(table.asleep is not None for table in self.tables.values())
 
-    def wake_zombie(self, choose: Choices, *, contiguous: bool) -> None:
+    def wake_zombie(self, choose: Choices, *, by_commit: bool) -> None:
         for table in self.tables.values():
-            table.wake_zombie(choose, contiguous=contiguous)
+            table.wake_zombie(choose, by_commit=by_commit)
 
     def come_back(self, choose: Choices, *, newest_wins: bool) -> None:
         self.changes += 1

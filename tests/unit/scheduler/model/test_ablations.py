@@ -26,7 +26,11 @@ ABLATIONS: dict[str, tuple[Scenario, str, str]] = {
     "ledger_offset": (SCENARIOS["one"], "", "A replayed batch is counted again."),
     "history": (SCENARIOS["retry2"], "", "Only the first and the newest transition are kept."),
     "newest_wins": (SCENARIOS["zombie"], "0", "Recovery takes the later record, not the one with the higher offset."),
-    "contiguous": (SCENARIOS["zombie"], "", "What others wrote before ours counts as read once ours is acknowledged."),
+    "persisted_by_commit": (
+        SCENARIOS["zombie"],
+        "",
+        "What is acknowledged vouches for all before it, without a commit.",
+    ),
     "merge_order": (SCENARIOS["merge"], "1", "The sources of a merge end before the target is written."),
     "closing_fact": (SCENARIOS["cancel"], "", "A cancelled ledger is not written."),
     "take_over": (SCENARIOS["polite"], "", "Dispatch begins before old requests are answered."),
