@@ -33,7 +33,7 @@ def delete_below(settings: Settings, partition: int, offset: int) -> None:
 
 
 async def test_a_scheduler_whose_next_records_were_deleted_goes_on_where_the_log_begins(tmp_path: Path) -> None:
-    """Also when it was one record alone, or the scheduler lived on; all that lay behind is committed, nothing is lost."""
+    """Also when it was one record alone, or the scheduler lived on; what lay behind is committed, nothing is lost."""
     async with Cluster(tmp_path, schedulers=1, fetchers=1) as cluster, Site(Catalogue(pages=PAGES, port=0)) as site:
         settings = cluster.settings
         ends = Ends(settings)
