@@ -1,6 +1,6 @@
 """A short drill: some of the faults of `make drill`, in one crawl, with the same reckoning.
 
-`DRILL_FAULTS` says how many (6 take some three minutes; without it there is no drill here), `DRILL_SEED` in which
+`DRILL_FAULTS` says how many (6 take some four minutes; without it there is no drill here), `DRILL_SEED` in which
 order; with 50 and more every kind of fault comes.
 """
 
