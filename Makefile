@@ -53,7 +53,7 @@ drill: install ## fault drills with a report, on embedded engines [FAULTS=100 SE
 audit: install ## known weaknesses of what is pinned; fails where the data cannot be had
 	$(BIN)/uv tool run pip-audit@2.10.1 --strict --disable-pip --require-hashes -r requirements.lock
 
-test: install ## everything; 16 minutes on two cores
+test: install ## everything; 19 minutes on two cores
 	$(BIN)/pytest -n 2 --dist loadfile tests/unit tests/contract tests/component
 	$(BIN)/pytest tests/e2e tests/chaos
 
